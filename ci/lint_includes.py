@@ -29,7 +29,7 @@ ARROWS = {
     "bench/network": HARNESS | {"import"},
     "bench/skeleton": HARNESS,
     "bench/storage": HARNESS,
-    "bench/training": HARNESS | {"bench/cpu", "bench/gpu"},
+    "bench/training": HARNESS | {"bench/collectives", "bench/cpu", "bench/gpu"},
     "bench/collectives": HARNESS | {"bench/gpu", "bench/network"},
     "bench": {"bench/harness"},
     "campaign": {"judge", "model:disturbance.h", "model:schedule.h", "core"},

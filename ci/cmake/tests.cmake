@@ -226,8 +226,9 @@ foreach(name fake_nccl fake_nccl_old)
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/engine.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/log.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/pace.cpp
-              ${PROJECT_SOURCE_DIR}/tests/fake_nccl/reduce.cpp)
-  target_link_libraries(${name} PRIVATE Threads::Threads)
+              ${PROJECT_SOURCE_DIR}/tests/fake_nccl/reduce.cpp
+              ${PROJECT_SOURCE_DIR}/tests/fake_nccl/streams.cpp)
+  target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
                                            ${PROJECT_BINARY_DIR}/fake)
 endforeach()

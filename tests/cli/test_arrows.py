@@ -23,7 +23,7 @@ SEES = {
     "bench/harness": HARNESS_SEES - {"kernels"},
     "bench": {"bench/harness"},
     "bench/external": DOMAIN_SEES | {"import"},
-    "bench/training": DOMAIN_SEES | {"bench/cpu", "bench/gpu"},
+    "bench/training": DOMAIN_SEES | {"bench/collectives", "bench/cpu", "bench/gpu"},
     "bench/collectives": DOMAIN_SEES | {"bench/gpu", "bench/network"},
     "bench/network": DOMAIN_SEES | {"import"},
     **{f"bench/{domain}": DOMAIN_SEES for domain in ("cpu", "gpu", "host", "skeleton", "storage")},

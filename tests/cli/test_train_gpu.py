@@ -151,7 +151,7 @@ def test_a_training_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path):
 
 
 @pytest.mark.parametrize("args, words", [
-    (("--tp", 2), "GPUs do not exchange"), (("--pp", 2), "GPUs do not exchange"), (("--shard", "zero1"), "no replicas"),
+    (("--tp", 2), "1 ranks are no multiple of --tp 2"), (("--pp", 2), "× --pp 2"), (("--shard", "zero1"), "no replicas"),
     (("--gpu", 7), "no GPU 7 here: there is 0, 1")])
 def test_what_is_not_there_is_refused_with_its_reason(tmp_path, args, words):
     done, record = train(tmp_path, *args)

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <thread>
 
 namespace fake {
@@ -25,6 +26,7 @@ std::map<void*, Block> blocks;
 std::set<Stream*> streams;
 
 double host_now = 0;
+static int foreign_works = 0;  // that are queued
 
 // Writes when each device was busy, for whoever wants to know whether it ever idled.
 struct BusyLog {
@@ -94,8 +96,15 @@ bool take_one(Stream& stream, std::shared_ptr<Point>* reached) {
       return false;
     stream.now = std::max(stream.now, work.awaits->at);
   }
+  if (work.over) {
+    if (!work.over()) return false;
+    --foreign_works;
+  }
   pass_time(stream, work);
-  if (work.run) work.run();
+  if (work.run) {
+    work.run();
+    ++device(stream.device).computed;
+  }
   const std::shared_ptr<Point> point = std::move(work.reached);
   stream.queue.pop_front();
   if (!point) return true;
@@ -103,6 +112,17 @@ bool take_one(Stream& stream, std::shared_ptr<Point>* reached) {
   point->at = stream.now;
   if (reached != nullptr) *reached = point;
   return true;
+}
+
+// A device works on all its streams: what another library does in one begins as soon as its turn
+// has come, whatever the host waits for.
+void begin_foreign_work() {
+  if (foreign_works == 0) return;
+  for (Stream* stream : streams) {
+    const bool has =
+        std::ranges::any_of(stream->queue, [](const Work& w) { return w.over != nullptr; });
+    if (has) drain(*stream, nullptr);
+  }
 }
 
 bool drain(Stream& stream, const Point* until) {
@@ -187,9 +207,33 @@ int enqueue_launched(Stream& stream, double seconds, bool counted, std::function
   return last_error == cudaSuccess ? cudaSuccess : std::exchange(last_error, cudaSuccess);
 }
 
+static int enqueue_foreign(Stream& stream, const std::function<bool()>& begun_and_over) {
+  if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
+  ++foreign_works;
+  Work work{.launched_at = clock_or_zero()};
+  work.over = [begun_and_over, &stream, begun = std::optional<Clock::time_point>()]() mutable {
+    if (!begun) begun = Clock::now();
+    if (!begun_and_over()) return false;
+    stream.now += std::chrono::duration<double>(Clock::now() - *begun).count();
+    return true;
+  };
+  stream.queue.push_back(std::move(work));
+  return cudaSuccess;
+}
+
 int enqueue_spin(void* handle, double seconds) {
   stream_of(handle).queue.push_back({.blocks = seconds});
   return cudaSuccess;
 }
 
 }  // namespace fake
+
+// For another library whose work belongs into a stream: `over(what)` begins it when it is asked for
+// the first time, and says whether it has ended.
+extern "C" int fake_cuda_foreign(void* stream, int (*over)(void*), void* what) {
+  return fake::enqueue_foreign(fake::stream_of(stream), [over, what] { return over(what) != 0; });
+}
+// Kernels, products and copies that the device of that stream has done.
+extern "C" int fake_cuda_computed(void* stream) {
+  return fake::device(fake::stream_of(stream).device).computed;
+}

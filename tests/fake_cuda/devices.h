@@ -40,8 +40,11 @@ struct Work {
   std::function<void()> run = {};
   std::shared_ptr<Point> reached = {};
   std::shared_ptr<Point> awaits = {};  // goes on once that has been reached
-  double blocks = 0;                   // wall seconds; infinite for a hang
-  Clock::time_point ready = {};        // by the wall's clock, not done before
+  // Another library's work in this stream: begun when its turn has come, and over once this is
+  // true.
+  std::function<bool()> over = {};
+  double blocks = 0;             // wall seconds; infinite for a hang
+  Clock::time_point ready = {};  // by the wall's clock, not done before
 };
 
 struct Stream {
@@ -64,7 +67,8 @@ struct Event {
 
 struct Device {
   size_t free = 0, total = 0;
-  int counted = 0;
+  int counted = 0;   // launched kernels and products
+  int computed = 0;  // what has been done of them, and copies
   bool dead = false;
   std::vector<std::pair<double, double>> busy = {};  // on the invented clock, where it is kept
 };
@@ -92,6 +96,7 @@ const Block* block_of(const void* address);
 bool take_one(Stream& stream, std::shared_ptr<Point>* reached = nullptr);
 // Works the queue off, up to the point of `until` (null: all of it). False if it is blocked.
 bool drain(Stream& stream, const Point* until);
+void begin_foreign_work();
 // The invented clock. Without a price of launches the devices have none in common: each counts its
 // own work.
 double clock_or_zero();

@@ -204,6 +204,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t queue) {
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   auto* event = reinterpret_cast<Event*>(handle);
   if (const cudaError_t code = state(event->device); code != cudaSuccess) return result(code);
+  fake::begin_foreign_work();
   if (event->point->stream != nullptr) {
     if (!std::exchange(event->asked, true)) return result(cudaErrorNotReady);
     if (!drain(*event->point->stream, event->point.get())) return result(cudaErrorNotReady);

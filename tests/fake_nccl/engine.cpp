@@ -198,7 +198,12 @@ void run_comm(Comm* c) {
     else
       run_work(*c, *next);
     keep_pace(c, begun, pace_seconds(c, *next));
-    --c->pending;
+    if (!next->over)
+      --c->pending;
+    else if (c->error == 0)
+      *next->over = true;
+    else
+      c->stuck.push_back(next->over);
   }
 }
 

@@ -70,6 +70,8 @@ int submit() {
     if (captured) {
       if (captured->calls.empty() || captured->calls.back().first != c) ++c->graphs;
       captured->calls.emplace_back(c, std::move(*std::exchange(c->open, nullptr)));
+    } else if (in_stream(*c->open)) {
+      queue_in_stream(c, std::exchange(c->open, nullptr));
     } else {
       hand_over(c, std::exchange(c->open, nullptr));
     }
@@ -182,6 +184,7 @@ static int make(Comm** out, int ranks, const fake::UniqueId& id, int rank, bool 
   c->blocking = blocking;
   c->max_ctas = max_ctas;
   c->pending = 1;
+  fake::live(c);
   c->worker = std::thread(fake::run_comm, c);
   if (rank == 0 && fake::has_word("ras")) fake::start_ras();
   *out = c;
@@ -196,6 +199,7 @@ API int ncclCommInitRank(Comm** out, int ranks, fake::UniqueId id, int rank) {
 static int reclaim(Comm* c) {
   c->stop = true;
   c->worker.join();
+  fake::die(c);
   while (c->callers > 0) ::usleep(50);
   delete c;
   return fake::kSuccess;
@@ -263,20 +267,24 @@ API int ncclGroupSimulateEnd(fake::SimInfo* info) {
 #endif
 API int ncclGroupEnd() { return --fake::depth == 0 ? fake::submit() : fake::kSuccess; }
 
-API int ncclSend(const void* from, size_t count, int type, int peer, Comm* c, void*) {
+API int ncclSend(const void* from, size_t count, int type, int peer, Comm* c, void* stream) {
   if (const int no = fake::refused(c)) return no;
+  fake::work_of(c).stream = stream;
   fake::send(c, from, count * fake::width(type), peer);
   if (peer != c->rank)
     fake::work_of(c).bus_bytes["SendRecv"] += static_cast<double>(count * fake::width(type));
   return fake::done();
 }
-API int ncclRecv(void* to, size_t count, int type, int peer, Comm* c, void*) {
+API int ncclRecv(void* to, size_t count, int type, int peer, Comm* c, void* stream) {
   if (const int no = fake::refused(c)) return no;
+  fake::work_of(c).stream = stream;
   fake::receive(c, to, count * fake::width(type), peer);
   return fake::done();
 }
-API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, Comm* c, void*) {
+API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op, Comm* c,
+                      void* stream) {
   if (const int no = fake::refused(c)) return no;
+  fake::work_of(c).stream = stream;
   fake::log_choice(c, "AllReduce", count * fake::width(type));
   fake::count_bus(c, "AllReduce", 2, count * fake::width(type));
   from = fake::multiplied(c, from, count, type, op);
@@ -285,8 +293,9 @@ API int ncclAllReduce(const void* from, void* to, size_t count, int type, int op
   return fake::done();
 }
 API int ncclReduceScatter(const void* from, void* to, size_t count, int type, int op, Comm* c,
-                          void*) {
+                          void* stream) {
   if (const int no = fake::refused(c)) return no;
+  fake::work_of(c).stream = stream;
   const size_t bytes = count * fake::width(type);
   from = fake::multiplied(c, from, count * static_cast<size_t>(c->ranks), type, op);
   const auto* begin = static_cast<const char*>(from);
@@ -312,8 +321,9 @@ API int ncclReduce(const void* from, void* to, size_t count, int type, int op, i
   }
   return fake::done();
 }
-API int ncclAllGather(const void* from, void* to, size_t count, int type, Comm* c, void*) {
+API int ncclAllGather(const void* from, void* to, size_t count, int type, Comm* c, void* stream) {
   if (const int no = fake::refused(c)) return no;
+  fake::work_of(c).stream = stream;
   const size_t bytes = count * fake::width(type);
   fake::log_choice(c, "AllGather", bytes * static_cast<size_t>(c->ranks));
   fake::count_bus(c, "AllGather", 1, bytes * static_cast<size_t>(c->ranks));

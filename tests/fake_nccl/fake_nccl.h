@@ -26,8 +26,12 @@
 //   NCCL_NVLS_ENABLE=0;
 //                             NVLink between hosts; the kind of GPUDirect, as 2.26 and newer do
 //   silent                    logs no connection
+//   streams                   calls of a stream of the stand-in CUDA (tests/fake_cuda) begin and
+//   end in its
+//                             order, and do not block; without this word they begin at once
 //   ras                       rank 0 answers at NCCL_RAS_ADDR as the RAS service does
-// FAKE_NCCL_LOG names a file to which every ncclCommAbort and every registration adds a line.
+// FAKE_NCCL_LOG names a file to which every ncclCommAbort, every registration and every begin and
+// end in a stream adds a line.
 #pragma once
 
 #include <atomic>
@@ -80,7 +84,10 @@ struct Work {
   std::vector<std::function<void()>> after;
   std::map<std::string, double> bus_bytes;  // of each function, as bus bandwidth counts them
   bool flips = false;
-  char* received = nullptr;  // where a wrong bit is put
+  char* received = nullptr;                      // where a wrong bit is put
+  void* stream = nullptr;                        // in whose order it is done; null: at once
+  std::shared_ptr<std::atomic<bool>> over = {};  // where it is done in a stream's order
+  std::string name() const { return bus_bytes.empty() ? "" : bus_bytes.begin()->first; }
 };
 
 struct Comm {
@@ -102,7 +109,8 @@ struct Comm {
   std::atomic<int> graphs{0};   // that were captured of its calls and live
   std::mutex mutex;
   std::deque<std::unique_ptr<Work>> queue;
-  std::unique_ptr<Work> open;  // of the group that is being made
+  std::vector<std::shared_ptr<std::atomic<bool>>> stuck;  // failed: on the device until the abort
+  std::unique_ptr<Work> open;                             // of the group that is being made
   std::thread worker;
 };
 
@@ -112,6 +120,11 @@ bool has_word(const std::string& word);
 void log_line(const std::string& line);
 
 void* attach(const std::string& name, bool create);
+// Work in the order of a stream (streams.cpp): whether it belongs there, and queueing it.
+bool in_stream(const Work& work);
+void queue_in_stream(Comm* comm, std::unique_ptr<Work> work);
+void live(Comm* comm);
+void die(Comm* comm);       // its works in streams are over, begun or not
 void run_comm(Comm* comm);  // the worker's thread
 
 // The pace of calls (pace.cpp).

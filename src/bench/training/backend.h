@@ -53,6 +53,9 @@ class Backend {
   virtual Ledger take_ledger() = 0;
   // Until all that was called has been computed.
   virtual void finish() = 0;
+  // Since the begin, of what was finished: that the device, and not the host, waited for exchanges
+  // with other ranks.
+  virtual double waiting_seconds() const { return 0; }
   // Whether the host reads and writes the device's memory itself. If not, put() and look() copy
   // from and to memory of the host; both are complete when they return.
   virtual bool on_host() const = 0;

@@ -255,13 +255,13 @@ double Decoder<Real>::head(Tape<Real>& tape, double factor) {
     head_chunk(first, std::min(head_rows_, n - first), tape, factor, loss);
   watch_.at({Part::head, stage_.shape.layers, tape.micro_batch}, dhead_.get(), n * h);
   const double start = monotonic_seconds();
-  const double waited = waiting_seconds_;
+  const double waited = waiting_seconds();
   const Real* dnormed = reduced(dhead_.get(), own_.get());
   ops_.zero(tape.dstream.get(), own * h);
   ops_.rmsnorm_backward(dnormed, stream, gain, scale, tape.dstream.get(),
                         parameters_.head_gain(parameters_.gradients()), own, h);
   ops_.finish();
-  head_backward_seconds_ += monotonic_seconds() - start - (waiting_seconds_ - waited);
+  head_backward_seconds_ += monotonic_seconds() - start - (waiting_seconds() - waited);
   return loss;
 }
 

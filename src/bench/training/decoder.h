@@ -58,7 +58,8 @@ class Decoder {
   // calls block_done.
   void backward(Tape<Real>& tape, bool last);
 
-  double waiting_seconds() const { return waiting_seconds_; }  // in exchanges between ranks
+  // In exchanges between ranks: of the host, and of a device that waits by itself.
+  double waiting_seconds() const { return waiting_seconds_ + ops_.waiting_seconds(); }
   double head_backward_seconds() const { return head_backward_seconds_; }
 
  private:

@@ -107,6 +107,7 @@ double exchange_seconds(Backend<float>& backend, Fabric<float>& fabric, const St
     const double start = monotonic_seconds();
     fabric.tensor->all_gather(part.get(), whole.get(), own);
     fabric.tensor->reduce_scatter(whole.get(), part.get(), own);
+    backend.finish();
     if (i > 0) all.push_back(monotonic_seconds() - start);
   }
   const auto layers = static_cast<double>(stage.layers());

@@ -138,17 +138,6 @@ void add_facts(Record& record, const Options& o, const TrainLibrary& library, co
   if (root) record.facts["candidates"] = library.candidates;
 }
 
-// Matrices are shared by ranks that exchange at every layer: over a network this is another
-// measurement.
-bool tensor_groups_cross_hosts(const Context& context, const Layout& l) {
-  const auto& host_of = context.place.host_of_rank;
-  for (size_t rank = 0; rank < host_of.size(); ++rank)
-    if (host_of[rank] !=
-        host_of[rank / static_cast<size_t>(l.tensor) * static_cast<size_t>(l.tensor)])
-      return true;
-  return false;
-}
-
 Record measure_training(Context& context, const Params& params, const Options& o) {
   Record record{.case_name = "train", .params = params};
   const RankCores cores = cores_of_rank(context.comm, context.place);
@@ -172,8 +161,7 @@ Record measure_training(Context& context, const Params& params, const Options& o
   const size_t whole = record.entity({"", "cluster", ""});
   add_facts(record, o, library, team, context.comm.is_root());
   if (cores.oversubscribed) record.notes.push_back(said("gemm.crowded"));
-  if (tensor_groups_cross_hosts(context, o.layout))
-    record.notes.push_back(said("train.across_hosts"));
+  note_shared_over_hosts(record, context, o.layout);
   add_course(record, measured);
   session.add_checks(record, self, whole, measured);
   if (measured.stopped) return record;  // wrong data yields no number

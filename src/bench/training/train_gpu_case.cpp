@@ -1,5 +1,5 @@
-// The training step of train_case.cpp on one GPU: products by cuBLASLt, the rest by own kernels.
-// Counted: tokens over the seconds of a whole step. docs/methods/training.md.
+// The training step of train_case.cpp, one GPU a rank: products by cuBLASLt, the rest by own
+// kernels. Counted: tokens over the seconds of a whole step. docs/methods/training.md.
 #include <fmt/format.h>
 
 #include "bench/cases.h"
@@ -14,14 +14,16 @@ namespace {
 
 std::vector<ParamDef> gpu_params() {
   using namespace param;
-  return {integer("gpu")
-              .help("which GPU, by its index as nvidia-smi has it")
-              .by_default("0")
-              .at_least(0),
-          duration("hang-after")
-              .help("a wait for the GPU that takes longer is a hang")
-              .by_default("120s")
-              .range(1, 3600)};
+  return {
+      integer("gpu")
+          .help(
+              "which GPU of one rank, by its index as nvidia-smi has it; without it the first, and "
+              "each of several ranks takes its own")
+          .at_least(0),
+      duration("hang-after")
+          .help("a wait for the GPU, or for the GPUs of other ranks, that takes longer is a hang")
+          .by_default("120s")
+          .range(1, 3600)};
 }
 
 CaseInfo describe_on_gpu() {
@@ -36,7 +38,7 @@ CaseInfo describe_on_gpu() {
   return {
       .name = "train",
       .device = "gpu",
-      .summary = "training steps of a decoder on a GPU: tokens per second and MFU",
+      .summary = "training steps of a decoder on GPUs, one a rank: tokens per second and MFU",
       .example =
           "clusterbench train --device gpu --dtype bf16 --model llama-8b --layers 2 --sequence "
           "4096 "
@@ -53,21 +55,10 @@ CaseInfo describe_on_gpu() {
   };
 }
 
-// GPUs of one job would exchange by NCCL, which this does not do.
-void check_gpu_options(const Params& params, Problems& problems) {
-  training::check_options(params, problems);
-  for (const char* shared : {"tp", "pp"})
-    if (params.integer(shared) > 1)
-      problems.add(fmt::format("--{}", shared),
-                   "GPUs do not exchange in a training step yet: one rank trains on one GPU");
-  if (params.text("shard") != "none")
-    problems.add("--shard", "one GPU has no replicas to divide the optimizer's state with");
-}
-
 }  // namespace
 
 Case train_gpu_case() {
-  return {describe_on_gpu(), measure_gpu_training, check_gpu_options, why_no_gpu};
+  return {describe_on_gpu(), measure_gpu_training, training::check_options, why_no_gpu};
 }
 
 }  // namespace cb

@@ -62,6 +62,17 @@ void add_training_facts(Record& record, const Options& o) {
   record.facts["loss_floor"] = Said(fmt::format("{:.4f}", loss_floor(o.text)));
 }
 
+// Ranks that share matrices exchange at every layer: over a network this is another measurement.
+void note_shared_over_hosts(Record& record, const Context& context, const Layout& l) {
+  const auto& host_of = context.place.host_of_rank;
+  for (size_t rank = 0; rank < host_of.size(); ++rank) {
+    const size_t first = rank / static_cast<size_t>(l.tensor) * static_cast<size_t>(l.tensor);
+    if (host_of[rank] == host_of[first]) continue;
+    record.notes.push_back(said("train.across_hosts"));
+    return;
+  }
+}
+
 void add_course(Record& record, const Trained& measured) {
   if (!measured.weights_digest.empty()) record.facts["weights_digest"] = measured.weights_digest;
   if (measured.resumed_at > 0) record.facts["resumed_at"] = std::to_string(measured.resumed_at);

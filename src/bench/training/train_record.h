@@ -17,6 +17,8 @@ std::vector<std::string> training_checks();
 FaultPlan training_fault();
 
 void add_training_facts(Record& record, const Options& options);
+// A note where ranks that share matrices are on several hosts.
+void note_shared_over_hosts(Record& record, const Context& context, const Layout& layout);
 // Digest of the weights, and the step at which a resumed training went on.
 void add_course(Record& record, const Trained& measured);
 // Figures of the whole job, on rank 0. `predicted`: seconds of a step.

@@ -36,9 +36,10 @@ Trainer<Real>::Trainer(Comm& comm, Fabric<Real>& fabric, Backend<Real>& backend,
 template <typename Real>
 template <typename F>
 void Trainer<Real>::wait_in(double& seconds, F call) {
-  const double start = monotonic_seconds();
+  const double start = monotonic_seconds(), waited = decoder_.waiting_seconds();
   call();
-  seconds += monotonic_seconds() - start;
+  // What the device waited for meanwhile is counted where the step ends.
+  seconds += monotonic_seconds() - start - (decoder_.waiting_seconds() - waited);
 }
 
 // Sequence numbers go through steps, replicas and micro-batches in this order, so that the same
@@ -193,6 +194,7 @@ void Trainer<Real>::update(double scale) {
     wait_in(times_.exposed_communication, [&] {
       fabric_.data->all_gather(parameters_.weights() + share.begin,
                                parameters_.weights() + block.offset, share.end - share.begin);
+      ops_.finish();
     });
   }
 }
@@ -281,6 +283,7 @@ double Trainer<Real>::rehearse_exchanges(const std::function<void()>& between) {
                                parameters_.weights() + block.offset, share.end - share.begin);
     }
   }
+  ops_.finish();
   times_ = before;
   return monotonic_seconds() - start;
 }

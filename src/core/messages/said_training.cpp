@@ -55,6 +55,10 @@ constexpr TextRow kSaidTraining[] = {
     {"train.bf16_products", "operands are rounded to bf16 before each product; sums, weights, gradients and all else are fp32", "每次乘积前操作数舍入为 bf16；累加、权重、梯度及其余均为 fp32"},
     {"train.gpu_memory", "{0} ({1}): the training needs {2}, and {3} of its memory are free; next: fewer --layers, a shorter --sequence, a smaller --micro-batch, or --recompute layer", "{0}（{1}）：训练需要 {2}，而显存空闲 {3}；下一步：减少 --layers，缩短 --sequence，减小 --micro-batch，或使用 --recompute layer"},
     {"train.gpu_full", "{0} ({1}): memory that was free has gone: {2}; next: nvidia-smi shows who else uses this GPU", "{0}（{1}）：原本空闲的显存已被占用：{2}；下一步：用 nvidia-smi 查看占用者"},
+    {"train.exchange_failed", "{0} ({1}): {2} of {3}: {4}; then dmesg | grep -i xid on their hosts, and `clusterbench nccl` over the same GPUs", "{0}（{1}）：{3} 的 {2}：{4}；然后在其所在主机上查看 dmesg | grep -i xid，并在相同 GPU 上运行 `clusterbench nccl`"},
+    {"train.of_tensor", "the ranks that share matrices ({0})", "共享矩阵的进程（{0}）"},
+    {"train.of_data", "the replicas ({0})", "各副本（{0}）"},
+    {"train.of_stages", "neighbouring stages of the pipeline (ranks {0})", "流水线的相邻阶段（进程 {0}）"},
     {"train.across_hosts", "ranks that share matrices are on several hosts: every layer waits for the network", "共享矩阵的进程分布在多台主机：每层都等待网络"},
 };
 // clang-format on

@@ -144,6 +144,7 @@ constexpr TextRow kValues[] = {
     {"fact.data", "data", "数据"},
     {"fact.model", "model", "模型"},
     {"fact.precision", "precision", "精度"},
+    {"fact.collectives", "library of collectives", "集合通信库"},
     {"fact.layout", "layout", "并行布局"},
     {"fact.attention", "attention", "注意力"},
     {"fact.flops_per_token", "operations per token", "每词元运算数"},

@@ -236,6 +236,15 @@ void Communicators::abort_all() const {
   if (!aborted) context_.log(context_.who() + ": ncclCommAbort has not come back");
 }
 
+void Communicators::abort() noexcept {
+  try {
+    abort_all();
+  } catch (const std::exception& e) {
+    context_.log(fmt::format("{}: ncclCommAbort: {}", context_.who(), e.what()));
+  }
+  std::fill(comms_.begin(), comms_.end(), nullptr);
+}
+
 void Communicators::release() {
   // Ask before the abort, which ends what RAS could tell.
   if (const std::string ras = ask_ras(kRasSeconds); !ras.empty() && context_.comm.is_root())

@@ -57,6 +57,8 @@ class Communicators {
   bool done(const char* what);  // does not wait; throws Error for the library's errors
   double wait_seconds() const { return wait_seconds_; }
   [[noreturn]] void give_up(const char* what);  // past the deadline
+  // Ends what is queued or waits for peers, for they or this rank failed. Nothing may use it after.
+  void abort() noexcept;
   // The library's own estimate of a group of calls in seconds; nothing if it gives none.
   std::optional<double> estimate(const std::function<abi::Result(size_t i)>& f);
 

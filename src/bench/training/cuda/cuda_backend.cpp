@@ -73,6 +73,7 @@ class CudaBackend final : public GpuBackend {
   }
   int64_t allocated_bytes() const override { return *allocated_; }
   bool lost() const override { return queue_->lost(); }
+  DeviceQueue& queue() override { return *queue_; }
 
   Ledger take_ledger() override {
     finish();
@@ -81,6 +82,7 @@ class CudaBackend final : public GpuBackend {
     return std::exchange(ledger_, Ledger());
   }
   void finish() override { queue_->wait(); }
+  double waiting_seconds() const override { return queue_->waited_seconds(); }
   bool on_host() const override { return false; }
   void put(float* to, const float* host, int64_t count) override {
     queue_->queue([&] { cuda::copy(to, host, bytes_of(count), queue_->stream()); });

@@ -9,6 +9,8 @@
 
 namespace cb::training {
 
+class DeviceQueue;
+
 struct CudaSettings {
   double deadline_seconds = 120;        // of a wait for what is queued
   int64_t attention_block_rows = 1024;  // of scores at a time
@@ -21,6 +23,8 @@ class GpuBackend : public Backend<float> {
  public:
   // Whether the device has failed, or did not come to an end in time: nothing more is asked of it.
   virtual bool lost() const = 0;
+  // Where exchanges with other GPUs are put in order.
+  virtual DeviceQueue& queue() = 0;
 };
 
 // Computes in fp32 on the device that is selected, on one stream: products by cuBLASLt, those of

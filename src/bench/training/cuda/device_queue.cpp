@@ -67,14 +67,17 @@ void DeviceQueue::wait() {
   if (marks_.empty() && queued_ == 0) return;
   attempt([&] {
     mark(Work::communication);  // the kind of nothing
-    marks_.back().at->spin(deadline_seconds_, kWhat);
+    marks_.back().at->spin(deadline_seconds_, kWhat, look_);
     settle();
   });
 }
 
 void DeviceQueue::settle() {
-  for (size_t i = 0; i + 1 < marks_.size(); ++i)
-    seconds_[marks_[i].work] += marks_[i + 1].at->seconds_since(*marks_[i].at);
+  for (size_t i = 0; i + 1 < marks_.size(); ++i) {
+    const double seconds = marks_[i + 1].at->seconds_since(*marks_[i].at);
+    seconds_[marks_[i].work] += seconds;
+    if (marks_[i].work == Work::communication) waited_seconds_ += seconds;
+  }
   marks_.clear();
   events_used_ = 0;
   queued_ = 0;
@@ -84,6 +87,12 @@ void DeviceQueue::fetch(void* to, const void* from, size_t bytes) {
   wait();  // a copy to ordinary memory would wait within the driver
   queue([&] { cuda::copy(to, from, bytes, stream_); });
   wait();
+}
+
+bool DeviceQueue::reached(const cuda::Event& event) {
+  bool out = false;
+  attempt([&] { out = event.reached(); });
+  return out;
 }
 
 bool DeviceQueue::idle() noexcept {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/training/ledger.h"
@@ -33,11 +34,20 @@ class DeviceQueue {
   void wait();
   // Bytes of the device that all that was queued has computed.
   void fetch(void* to, const void* from, size_t bytes);
+  // Whether that point of any stream has been reached.
+  bool reached(const cuda::Event& event);
+  // Other streams of the device work beside this one, which may wait for them: `look` is called
+  // while the host waits, and throws where they have failed.
+  void beside(std::function<void()> look) { look_ = std::move(look); }
+  // Nothing more comes to an end there.
+  void abandon() { lost_ = true; }
   // Whether nothing is left to do, so that memory can be freed without waiting in the driver.
   bool idle() noexcept;
   bool lost() const { return lost_; }
   // Seconds of each kind since the last call, by the device's clock.
   std::map<Work, double> take_seconds();
+  // Of Work::communication, since the begin.
+  double waited_seconds() const { return waited_seconds_; }
 
  private:
   void attempt(const std::function<void()>& call);
@@ -58,7 +68,9 @@ class DeviceQueue {
   std::vector<Mark> marks_;
   int queued_ = 0;  // since the last wait
   bool lost_ = false;
+  double waited_seconds_ = 0;
   std::map<Work, double> seconds_;
+  std::function<void()> look_;
 };
 
 }  // namespace cb::training

@@ -1,15 +1,20 @@
-// `train --device gpu`: one rank trains on one GPU.
+// `train --device gpu`: each rank trains on one GPU, and exchanges with the others by NCCL.
 #include "bench/training/gpu_training.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "bench/collectives/nccl/ranks.h"
+#include "bench/cpu/memory.h"
 #include "bench/gpu/cuda/session.h"
 #include "bench/harness/points.h"
 #include "bench/training/cuda/cuda_backend.h"
+#include "bench/training/cuda/gpu_links.h"
 #include "bench/training/train_record.h"
 #include "core/units.h"
+#include "sys/gpu/cuda/products.h"
 
 namespace cb {
 namespace {
@@ -19,10 +24,18 @@ using namespace training;
 constexpr const char* kSubject = "train --device gpu";
 constexpr double kShareOfFree = 0.97;  // the driver itself takes some when kernels are loaded
 
-// Keeps the one GPU that trains, so that the others are neither watched nor blamed.
+constexpr size_t kMostRanksInMap = 64;
+constexpr auto kHeldByBackend = static_cast<double>(cublaslt::Products::kWorkspaceBytes);
+
+// Keeps the one GPU that trains, so that the others are neither watched nor blamed: the first that
+// fell to this rank, or the one that was asked for.
 void keep_chosen(GpuSession& session, const Params& params) {
-  const std::string wanted = std::to_string(params.integer("gpu"));
   auto& units = session.units();
+  if (!params.has("gpu")) {
+    if (units.size() > 1) units.erase(units.begin() + 1, units.end());
+    return;
+  }
+  const std::string wanted = std::to_string(params.integer("gpu"));
   std::string there;
   for (const GpuUnit& unit : units) there += (there.empty() ? "" : ", ") + unit.entity.id;
   const auto chosen =
@@ -37,16 +50,30 @@ void keep_chosen(GpuSession& session, const Params& params) {
   units.push_back(std::move(one));
 }
 
+// What a training needs of this machine; `nccl` and the map are of several ranks.
+struct GpuTools {
+  GpuSession session;
+  std::optional<cublaslt::Library> blas = {};
+  std::optional<nccl::Library> nccl = {};
+  std::string rank_map = {};
+};
+
+Fault own_fault(const Options& options, int rank) {
+  Fault out = options.fault;
+  if (out.rank != rank) out.kind = Fault::Kind::none;
+  return out;
+}
+
 class GpuTraining {
  public:
-  GpuTraining(Context& context, GpuSession& session, const cublaslt::Library& library,
-              const Params& params, const Options& options)
+  GpuTraining(Context& context, GpuTools& tools, const Params& params, const Options& options)
       : context_(context),
-        session_(session),
-        unit_(session.units().at(0)),
-        library_(library),
+        tools_(tools),
+        session_(tools.session),
+        unit_(session_.units().at(0)),
+        library_(*tools.blas),
         options_(options),
-        stage_(options.stage(0)),
+        stage_(options.stage(context.comm.rank())),
         settings_{.deadline_seconds = params.number("hang-after"), .bf16 = options.dtype == "bf16"},
         record_{.case_name = "train", .params = params},
         self_(record_.entity(unit_.entity)) {}
@@ -54,46 +81,71 @@ class GpuTraining {
   Record measure() {
     selected(unit_);
     add_facts();
-    require_memory();
+    require_memory(0);
     const std::unique_ptr<GpuTelemetry> telemetry = session_.watch();
     telemetry_ = telemetry.get();
     train();
     if (telemetry) telemetry->stop(record_, context_.place.host);
-    session_.settle(record_);
-    // A check of a training step is about the data, and about the one GPU that there is.
-    for (Check& check : record_.checks) check.finding = check.name == "straggler";
+    settle();
     return std::move(record_);
   }
 
  private:
+  // A check of a training step is about the data, and about the one GPU of this rank. A slow GPU is
+  // found, and its numbers stand.
+  void settle() {
+    const auto slow = std::stable_partition(record_.checks.begin(), record_.checks.end(),
+                                            [](const Check& c) { return c.name != "straggler"; });
+    std::vector<Check> stragglers(slow, record_.checks.end());
+    record_.checks.erase(slow, record_.checks.end());
+    session_.settle(record_);
+    for (Check& check : record_.checks) check.finding = false;
+    for (Check& check : stragglers) record_.checks.push_back(std::move(check));
+  }
+
   void add_facts() {
     session_.describe(record_);
     add_training_facts(record_, options_);
     record_.facts["attention"] = said("train.attention_batched", settings_.attention_block_rows);
     record_.facts["library"] = "cuBLASLt " + library_.version();
     record_.facts["precision"] = said(settings_.bf16 ? "train.bf16_products" : "train.plain_fp32");
+    if (!tools_.nccl) return;
+    record_.facts["collectives"] = tools_.nccl->name();
+    record_.facts["rank_map"] = tools_.rank_map;
+    note_shared_over_hosts(record_, context_, options_.layout);
   }
 
-  // Before anything is allocated: both numbers are told.
-  void require_memory() const {
+  // Collective. Before anything is allocated, of `held` bytes apart: both numbers are told.
+  void require_memory(double held) const {
     const double needed =
         memory_of_rank(options_.shape, options_.layout, options_.batch, 4, options_.recompute)
             .total() +
         4.0 * static_cast<double>(scratch_elements(stage_) + probe_elements(stage_)) +
-        cuda_scratch_bytes(stage_, settings_);
+        cuda_scratch_bytes(stage_, settings_) +
+        GpuLinks::buffer_bytes(stage_.layout, stage_.own_tokens() * stage_.shape.hidden) - held;
     const auto free = static_cast<double>(cuda::memory_info().free_bytes);
-    if (needed <= kShareOfFree * free) return;
-    throw Error(said("train.gpu_memory", entity_name(unit_.entity), unit_.device.uuid,
-                     format_value(needed, "bytes"), format_value(free, "bytes")));
+    throw_where_failed(context_.comm,
+                       needed <= kShareOfFree * free
+                           ? Said()
+                           : said("train.gpu_memory", entity_name(unit_.entity), unit_.device.uuid,
+                                  format_value(needed, "bytes"), format_value(free, "bytes")));
   }
 
   // What fails on the device becomes its failed check; the rest is an error of the point.
   void train() {
-    context_.watchdog.note("allocating and making the weights");
     std::unique_ptr<GpuBackend> backend;
+    std::optional<GpuLinks> links;
     try {
       backend = cuda_backend(library_, settings_);
-      train_on(*backend);
+      if (tools_.nccl) {
+        links.emplace(
+            LaneTools{*tools_.nccl, context_, unit_, backend->queue(), settings_.deadline_seconds},
+            options_.layout);
+        require_memory(kHeldByBackend);  // of what the communicators left
+      }
+      train_telling(*backend, links);
+    } catch (const ExchangeError&) {
+      throw;
     } catch (const cuda::OutOfMemory& e) {
       throw Error(said("train.gpu_full", entity_name(unit_.entity), unit_.device.uuid, e.said()));
     } catch (const cublaslt::Unsupported& e) {
@@ -104,17 +156,33 @@ class GpuTraining {
     }
   }
 
+  // A rank that fails makes the others fail too: they do not wait for it.
+  void train_telling(GpuBackend& backend, std::optional<GpuLinks>& links) {
+    if (!links) {
+      auto alone = connect<float>(context_.comm, options_.layout, [] {});
+      return train_on(backend, alone);
+    }
+    try {
+      train_on(backend, links->fabric());
+    } catch (const std::exception&) {
+      links->abort();
+      throw;
+    }
+  }
+
+  // Where the others cannot go on without this GPU, it is the error of this rank.
   void lose(const Error& e) {
     cuda::forget_error();
     unit_.hangs = e.code() == ExitCode::deadline;
     unit_.lost = said("gpu.lost", entity_name(unit_.entity), unit_.device.uuid, e.said());
+    if (tools_.nccl) throw Error(unit_.lost, e.code());
   }
 
-  void train_on(GpuBackend& backend) {
-    auto fabric = connect<float>(context_.comm, options_.layout, [] {});
+  void train_on(GpuBackend& backend, Fabric<float>& fabric) {
+    context_.watchdog.note("allocating and making the weights");
     const Text text(options_.text, options_.recipe.seed);
     Trainer<float> trainer(context_.comm, fabric, backend, stage_, text, options_.recipe,
-                           options_.fault);
+                           own_fault(options_, context_.comm.rank()));
     Session session(context_, options_, trainer, backend);
     if (telemetry_ != nullptr) telemetry_->open_window();
     const Trained measured = session.train();
@@ -130,7 +198,8 @@ class GpuTraining {
     record_.add("share_of_gemm", self_,
                 share_of(best_product_rate(backend, measured.ledger), options_, measured));
     add_shares(measured);
-    add_job_figures(record_, whole, options_, measured, parts.step());
+    const double predicted = context_.comm.max(parts.step());
+    if (context_.comm.is_root()) add_job_figures(record_, whole, options_, measured, predicted);
   }
 
   // Of the peak of the products' type: as the maker states it, and at the clock of the steps.
@@ -147,6 +216,7 @@ class GpuTraining {
   }
 
   Context& context_;
+  GpuTools& tools_;
   GpuSession& session_;
   GpuUnit& unit_;
   const cublaslt::Library& library_;
@@ -159,33 +229,67 @@ class GpuTraining {
   std::optional<GpuWindow> window_;
 };
 
+// What does not fit the number of ranks.
+void refuse_alone_or_together(const Params& params, const Options& options, int ranks) {
+  Problems problems;
+  if (options.layout.zero1 && options.layout.data == 1)
+    problems.add("--shard", "there are no replicas to divide the optimizer's state with");
+  if (ranks > 1 && params.has("gpu"))
+    problems.add("--gpu",
+                 fmt::format("{} ranks take a GPU each, in their order on a host; next: leave "
+                             "it out, and choose GPUs by CUDA_VISIBLE_DEVICES",
+                             ranks));
+  if (!problems.empty()) throw UsageError(kSubject, problems);
+}
+
+// Collective. One GPU for each rank; the map of them.
+std::string require_gpu_for_each(Context& context, const GpuSession& session) {
+  nccl::Devices mine;
+  for (const GpuUnit& unit : session.units())
+    mine.push_back(std::make_unique<nccl::Gpu>(unit.device));
+  const auto map = nccl::gather_rank_map(context, mine, "");
+  Problems problems;
+  nccl::check_rank_map(map, problems);
+  throw_agreed(context.comm, kSubject, problems);
+  return nccl::rank_map_text(map, kMostRanksInMap);
+}
+
+// Collective. The libraries; or why some rank lacks one.
+Said open_libraries(Context& context, GpuTools& tools) {
+  const auto blas = cublaslt::open();
+  Said problem;
+  if (const auto* absent = std::get_if<cublaslt::Absent>(&blas))
+    problem = absent->reason;
+  else
+    tools.blas = std::get<cublaslt::Library>(blas);
+  if (context.comm.size() == 1) return problem;
+  auto library = nccl::Library::open();
+  if (const auto* absent = std::get_if<Said>(&library))
+    problem = *absent;
+  else
+    tools.nccl.emplace(std::get<nccl::Library>(library));
+  return agreed(context, problem.empty() ? Said() : said("said.of", context.who(), problem));
+}
+
 }  // namespace
 
 std::vector<Record> measure_gpu_training(Context& context, const Params& params) {
-  if (context.comm.size() > 1) {
-    Problems problems;
-    problems.add("ranks", fmt::format("{}: GPUs do not exchange in a training step yet; start one "
-                                      "job of one rank for each GPU, with --gpu",
-                                      context.comm.size()));
-    throw UsageError(kSubject, problems);
-  }
-  const Options options = options_of(params, 1);
+  const int ranks = context.comm.size();
+  const Options options = options_of(params, ranks);
+  refuse_alone_or_together(params, options, ranks);
   auto opened = GpuSession::open(context);
   if (const auto* why = std::get_if<Said>(&opened)) return skipped_record("train", params, *why);
-  auto& session = std::get<GpuSession>(opened);
-  keep_chosen(session, params);
-  const auto library = cublaslt::open();
-  if (const auto* absent = std::get_if<cublaslt::Absent>(&library))
-    return skipped_record("train", params, absent->reason);
+  GpuTools tools{std::move(std::get<GpuSession>(opened))};
+  keep_chosen(tools.session, params);
+  if (ranks > 1) tools.rank_map = require_gpu_for_each(context, tools.session);
+  if (const Said why = open_libraries(context, tools); !why.empty())
+    return skipped_record("train", params, why);
   return run_points(
       context, "train", std::vector<Params>{params},
       [&](const Params& p) {
         return PointName{p, fmt::format("{} {} steps", options.shape.name, options.steps)};
       },
-      [&](const Params& p) {
-        return GpuTraining(context, session, std::get<cublaslt::Library>(library), p, options)
-            .measure();
-      });
+      [&](const Params& p) { return GpuTraining(context, tools, p, options).measure(); });
 }
 
 }  // namespace cb

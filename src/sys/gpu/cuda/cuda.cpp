@@ -212,16 +212,20 @@ void Event::hold(const Stream& stream) const {
         "cudaStreamWaitEvent");
 }
 
+static constexpr double kNapSeconds = 50e-6;
+
 void Event::wait(double deadline_seconds, const std::string& what) const {
-  constexpr double kNapSeconds = 50e-6;
-  poll(deadline_seconds, what, kNapSeconds);
+  poll(deadline_seconds, what,
+       [] { std::this_thread::sleep_for(std::chrono::duration<double>(kNapSeconds)); });
 }
 
-void Event::spin(double deadline_seconds, const std::string& what) const {
-  poll(deadline_seconds, what, 0);
+void Event::spin(double deadline_seconds, const std::string& what,
+                 const std::function<void()>& meanwhile) const {
+  poll(deadline_seconds, what, meanwhile);
 }
 
-void Event::poll(double deadline_seconds, const std::string& what, double nap_seconds) const {
+void Event::poll(double deadline_seconds, const std::string& what,
+                 const std::function<void()>& meanwhile) const {
   const double start = monotonic_seconds();
   while (!reached()) {
     if (monotonic_seconds() - start > deadline_seconds) {
@@ -230,7 +234,7 @@ void Event::poll(double deadline_seconds, const std::string& what, double nap_se
                               ordinal_, what, deadline_seconds),
                   ExitCode::deadline);
     }
-    if (nap_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(nap_seconds));
+    if (meanwhile) meanwhile();
   }
 }
 

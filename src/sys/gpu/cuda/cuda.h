@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -137,11 +138,14 @@ class Event {
   // Waits for the point, sleeping between polls. After `deadline_seconds` throws Error (deadline)
   // naming `what` and the device: a device that hangs must not hang us.
   void wait(double deadline_seconds, const std::string& what) const;
-  // The same without sleeping, for what takes microseconds.
-  void spin(double deadline_seconds, const std::string& what) const;
+  // The same without sleeping, for what takes microseconds. `meanwhile` is called between two
+  // polls.
+  void spin(double deadline_seconds, const std::string& what,
+            const std::function<void()>& meanwhile = {}) const;
 
  private:
-  void poll(double deadline_seconds, const std::string& what, double nap_seconds) const;
+  void poll(double deadline_seconds, const std::string& what,
+            const std::function<void()>& meanwhile) const;
   void* handle_ = nullptr;
   int ordinal_ = 0;
 };

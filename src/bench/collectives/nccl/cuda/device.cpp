@@ -1,16 +1,13 @@
-// The GPU as a rank of a communicator. Kernels make and check data where they lie
+// Kernels make and check data where they lie
 // (kernels/collective_data.cu); only a wrong element comes to the host.
-#include "bench/collectives/nccl/device.h"
+#include "bench/collectives/nccl/cuda/gpu.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "bench/gpu/cuda/session.h"
 #include "core/error.h"
-#include "sys/gpu/cuda/cuda.h"
-#include "sys/gpu/cuda/graph.h"
 
 namespace cb::nccl {
 namespace {
@@ -152,61 +149,27 @@ class GpuBuffer final : public DeviceBuffer {
   void* base_ = nullptr;
 };
 
-class Gpu final : public Device {
- public:
-  explicit Gpu(cuda::Device device) : device_(std::move(device)) {
-    cuda::select(device_.ordinal);
-    stream_.emplace();
-    event_.emplace();
-  }
-
-  std::string name() const override {
-    return fmt::format("GPU {}, {}, {}", device_.ordinal, device_.name, device_.pci_address);
-  }
-  std::string identity() const override { return device_.uuid; }
-  std::string pci_address() const override { return device_.pci_address; }
-  std::string product() const override { return device_.name; }
-  uint64_t memory_bytes() const override { return static_cast<uint64_t>(device_.memory_bytes); }
-  uint64_t free_bytes() override {
-    select();
-    return static_cast<uint64_t>(cuda::memory_info().free_bytes);
-  }
-  void select() override { cuda::select(device_.ordinal); }
-  abi::Stream stream() override { return static_cast<abi::Stream>(stream_->handle()); }
-  std::unique_ptr<DeviceBuffer> buffer(uint64_t bytes, const Library* allocator) override {
-    select();
-    return std::make_unique<GpuBuffer>(device_.ordinal, bytes, allocator, *stream_);
-  }
-  void mark() override {
-    select();
-    event_->record(*stream_);
-  }
-  bool idle() override { return event_->reached(); }
-  void begin_graph() override {
-    select();
-    cuda::Graph::begin(*stream_);
-  }
-  void end_graph() override {
-    select();
-    graph_.emplace().end(*stream_);
-  }
-  void launch_graph() override {
-    select();
-    graph_.value().launch(*stream_);
-  }
-  void drop_graph() override {
-    select();
-    graph_.reset();
-  }
-
- private:
-  cuda::Device device_;
-  std::optional<cuda::Stream> stream_;
-  std::optional<cuda::Event> event_;
-  std::optional<cuda::Graph> graph_;
-};
-
 }  // namespace
+
+Gpu::Gpu(cuda::Device device) : device_(std::move(device)) {
+  cuda::select(device_.ordinal);
+  stream_.emplace();
+  event_.emplace();
+}
+
+std::string Gpu::name() const {
+  return fmt::format("GPU {}, {}, {}", device_.ordinal, device_.name, device_.pci_address);
+}
+
+uint64_t Gpu::free_bytes() {
+  select();
+  return static_cast<uint64_t>(cuda::memory_info().free_bytes);
+}
+
+std::unique_ptr<DeviceBuffer> Gpu::buffer(uint64_t bytes, const Library* allocator) {
+  select();
+  return std::make_unique<GpuBuffer>(device_.ordinal, bytes, allocator, *stream_);
+}
 
 std::variant<Devices, Said> gpu_devices(Context& context) {
   auto session = GpuSession::open(context);
