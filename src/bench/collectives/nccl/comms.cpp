@@ -242,7 +242,13 @@ void Communicators::abort() noexcept {
   } catch (const std::exception& e) {
     context_.log(fmt::format("{}: ncclCommAbort: {}", context_.who(), e.what()));
   }
+  forget_all();
+}
+
+void Communicators::forget_all() noexcept {
   std::fill(comms_.begin(), comms_.end(), nullptr);
+  for (Communicators* fellow : fellows_)
+    std::fill(fellow->comms_.begin(), fellow->comms_.end(), nullptr);
 }
 
 void Communicators::release() {
@@ -257,9 +263,7 @@ void Communicators::release() {
 // The communicators are aborted or about to be: nothing may use them.
 void Communicators::end_here(const char* what, double seconds) {
   std::this_thread::sleep_for(kEndSeconds);
-  std::fill(comms_.begin(), comms_.end(), nullptr);
-  for (Communicators* fellow : fellows_)
-    std::fill(fellow->comms_.begin(), fellow->comms_.end(), nullptr);
+  forget_all();
   throw Error(fmt::format("{} did not end within {:.0f} s; next: look at the ranks that are behind",
                           what, seconds),
               ExitCode::deadline);

@@ -57,7 +57,8 @@ class Communicators {
   bool done(const char* what);  // does not wait; throws Error for the library's errors
   double wait_seconds() const { return wait_seconds_; }
   [[noreturn]] void give_up(const char* what);  // past the deadline
-  // Ends what is queued or waits for peers, for they or this rank failed. Nothing may use it after.
+  // Ends what is queued or waits for peers, here and of the fellows, for they or this rank failed.
+  // Nothing may use it after.
   void abort() noexcept;
   // The library's own estimate of a group of calls in seconds; nothing if it gives none.
   std::optional<double> estimate(const std::function<abi::Result(size_t i)>& f);
@@ -72,6 +73,7 @@ class Communicators {
   [[noreturn]] void end_here(const char* what, double seconds);
   bool quiet(const char* what) const;  // no call is in progress
   void abort_all() const;
+  void forget_all() noexcept;  // that were aborted, those of the fellows too
 
   const Library& library_;
   Context& context_;
