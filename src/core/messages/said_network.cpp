@@ -146,6 +146,7 @@ constexpr TextRow kSaidNetwork[] = {
     {"moe.wrong_count", "{0} announced {1} tokens, expected {2}", "{0} 通告 {1} 个词元，应为 {2}"},
     {"moe.wrong_token", "in place of token {0} came token {1}", "应收到词元 {0}，实际收到词元 {1}"},
     {"moe.wrong_expert", "token {0} came for expert {1}, expected {2}", "词元 {0} 到达专家 {1}，应为 {2}"},
+    {"moe.wrong_end", "token {0} came with other bits behind its elements: a weight's sign, or the zeros at the end", "词元 {0} 元素之后的比特不符：权重的符号，或末尾的零"},
     {"moe.wrong_weight", "token {0} came with other weights of its experts", "词元 {0} 的专家权重不符"},
     {"moe.wrong_scale", "token {0}: a scale is wrong", "词元 {0}：缩放因子错误"},
     {"moe.wrong_element", "token {0}: element {1}: {2}", "词元 {0}：第 {1} 个元素：{2}"},

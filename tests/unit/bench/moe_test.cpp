@@ -120,7 +120,7 @@ TEST_CASE("moe: tokens differ by rank, number and iteration, and so do the exper
 
 TEST_CASE("moe: a row says whose token it is and for which experts it came") {
   const TokenData data({.hidden = 128, .dispatch_bytes = 1, .combine_bytes = 2}, 16, 4, 1);
-  std::vector<std::byte> row(data.row_bytes());
+  std::vector<std::byte> row(data.row_bytes(), std::byte{0xff});
   const std::vector<int32_t> experts{-1, 7, -1, 6};
   data.write_label({3, 17, 1}, experts, row.data());
   const TokenData::Label label = data.label(row.data());
@@ -129,6 +129,7 @@ TEST_CASE("moe: a row says whose token it is and for which experts it came") {
   CHECK(label.token == 17);
   CHECK(label.experts == experts);
   CHECK(label.weights == std::vector<float>{0, 2, 0, 1});
+  CHECK(row.back() == std::byte{0});  // behind the label, where a row is rounded up
 }
 
 TEST_CASE("moe: what comes is known from the routing of all ranks") {

@@ -117,6 +117,7 @@ void TokenData::write_label(const TokenId& id, std::span<const int32_t> experts,
     const bool here = experts[static_cast<size_t>(i)] >= 0;
     put(here ? static_cast<float>(weight_of_place(i, top_k_)) : 0.0F);
   }
+  std::fill(at, row + row_bytes(), std::byte{0});
 }
 
 TokenData::Label TokenData::label(const std::byte* row) const {

@@ -30,7 +30,7 @@ class TokenData {
   void write_payload(const TokenId& id, std::byte* out) const;
 
   // Rank and number of the token, its experts (−1 where the expert is on another rank) and their
-  // weights, behind the payload of a row.
+  // weights, behind the payload of a row, and zeros to the row's end.
   void write_label(const TokenId& id, std::span<const int32_t> experts, std::byte* row) const;
   struct Label {
     int32_t rank = 0, token = 0;

@@ -72,6 +72,10 @@ std::optional<Wrong> ExpertExchange::verify_counts() const {
 
 Said ExpertExchange::wrong_row(const std::byte* row, const TokenId& expected,
                                std::span<const int32_t> experts) const {
+  std::vector<std::byte> whole(data_.row_bytes());
+  data_.write_payload(expected, whole.data());
+  data_.write_label(expected, experts, whole.data());
+  if (std::memcmp(row, whole.data(), whole.size()) == 0) return {};
   const TokenData::Label got = data_.label(row), right = data_.expected_label(expected, experts);
   if (got.rank != right.rank || got.token != right.token)
     return said("moe.wrong_token", of_token(expected), of_token({got.rank, got.token}));
@@ -80,16 +84,15 @@ Said ExpertExchange::wrong_row(const std::byte* row, const TokenId& expected,
                 experts_text(right.experts));
   if (got.weights != right.weights) return said("moe.wrong_weight", of_token(expected));
   const TokenFormat& format = data_.format();
-  std::vector<std::byte> payload(static_cast<size_t>(format.dispatch_payload()));
-  data_.write_payload(expected, payload.data());
-  if (std::memcmp(row, payload.data(), payload.size()) == 0) return {};
+  if (std::memcmp(row, whole.data(), static_cast<size_t>(format.dispatch_payload())) == 0)
+    return said("moe.wrong_end", of_token(expected));
   const auto width = static_cast<size_t>(format.dispatch_bytes);
   const auto hidden = static_cast<size_t>(format.hidden);
-  const size_t at = first_difference(row, payload.data(), hidden, width);
+  const size_t at = first_difference(row, whole.data(), hidden, width);
   if (at == kNowhere) return said("moe.wrong_scale", of_token(expected));
   return said(
       "moe.wrong_element", of_token(expected), at,
-      said("coll.got", hex(row + at * width, width), hex(payload.data() + at * width, width)));
+      said("coll.got", hex(row + at * width, width), hex(whole.data() + at * width, width)));
 }
 
 std::optional<Wrong> ExpertExchange::verify_dispatch() const {
