@@ -192,6 +192,9 @@ void run_comm(Comm* c) {
     };
     while (reached("hang") && !c->stop) pause_briefly();
     next->flips = reached("wrong");
+    if (const long late = setting("late_sends", c->rank);
+        late > 0 && !next->sends.empty() && next->receives.empty())
+      std::this_thread::sleep_for(std::chrono::milliseconds(late));
     const double begun = begin_call(c);
     if (reached("error"))
       c->error = kRemote;

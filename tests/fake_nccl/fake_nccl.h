@@ -5,6 +5,7 @@
 //   hang=RANK:N wrong=RANK:N error=RANK:N
 //                             from its Nth call on this rank computes nothing more; flips a bit of
 //                             what it received; tells a remote error
+//   late_sends=RANK:MS        what this rank sends is read that much later
 //   steady                    a chunk that comes late is not made up for: a pause gains nothing
 //   cta_rate=MB               each of its thread blocks sends so many MB/s; 32 without a limit
 //   rate=MB slow=RANK:MB      every rank's sends take at least this, in MB/s; this rank's too

@@ -116,6 +116,20 @@ def test_the_vote_names_the_gpu_and_the_layer_of_a_flipped_bit(job):
     assert "rank 1 differs" in text and "feed-forward of layer 1, forward" in text
 
 
+def test_a_message_that_leaves_late_holds_what_was_sent(job, alone, stand_ins):
+    """Its caller has used the array again by then, and the next message has a place of its own."""
+    stand_ins(nccl="late_sends=1:300")
+    _, record, err = train(job, 2, "--micro-batches", "4", "--pp", "2", "--twin-every", "0", steps=2)
+    assert losses(record) == pytest.approx(alone[:2], rel=1e-7), err
+
+
+def test_what_a_gpu_waits_for_is_exposed_and_no_computing(job, stand_ins):
+    stand_ins(nccl="bus=AllGather:20")  # each takes 25 ms, and a step has ten
+    _, record, err = train(job, 2, "--tp", "2", "--twin-every", "0", steps=2)
+    exposed = samples(record, "exposed_communication_seconds")
+    assert len(exposed) == 2 and min(map(min, exposed)) > 0.2, err
+
+
 def test_a_slow_gpu_is_named_and_its_numbers_stand(job):
     # Large enough that half its computing is more than the noise of a busy machine.
     code, record, err = train(job, 2, "--micro-batch", "8", "--twin-every", "0", "--inject-fault", "slow@1", steps=6)

@@ -90,7 +90,8 @@ void require_room(Context& context, const MoePoint& point, const Routes& routes)
                     "fewer tokens or a smaller --hidden",
                     point.plan.what, format_value(needed, "bytes"), context.place.local_size,
                     context.place.host, format_value(static_cast<double>(*available), "bytes")));
-  const auto row = static_cast<size_t>(point.format.dispatch_row(point.router.top_k));
+  const auto row = static_cast<size_t>(
+      std::max(point.format.dispatch_row(point.router.top_k), point.format.combine_payload()));
   const auto longest = static_cast<int64_t>(std::max(routes.rows_in(), routes.rows_out()));
   if (!RowExchange::countable({{longest}, row}))
     problems.add("--batch", point.plan.what +

@@ -68,6 +68,7 @@ void MoeSession::look_at_digest() {
 void MoeSession::sample() {
   SamplePlan plan = point_.plan;
   plan.spans = part_names();
+  plan.begin = [this] { timed_ = 0; };  // calls that warm up are counted by themselves
   const SampleRun run = context_.sampler.measure_spans(plan, [this](Spans& spans) {
     const bool verified = std::has_single_bit(++timed_);
     if (verified) exchange_.prepare(++iteration_);
