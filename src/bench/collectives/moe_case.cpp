@@ -147,10 +147,12 @@ void add_direction(Record& record, size_t cluster, const Direction& d, double me
            d.whole.slowest);
   add_rate(record, d.name + "_host_bytes_per_second", cluster,
            bytes(std::max(d.hosts.sent, d.hosts.received)), d.rows.slowest, network);
-  std::vector<double> spread;
-  for (size_t i = 0; i < d.rows.slowest.size(); ++i)
-    spread.push_back(d.rows.slowest[i] / d.rows.fastest[i]);
-  record.add(d.name + "_spread", cluster, Samples::from_list(std::move(spread)));
+}
+
+Samples spread_of(const PartTimes& rows) {
+  std::vector<double> out;
+  for (size_t i = 0; i < rows.slowest.size(); ++i) out.push_back(rows.slowest[i] / rows.fastest[i]);
+  return Samples::from_list(std::move(out));
 }
 
 Bottleneck turned(const Bottleneck& b) { return {b.received, b.sent}; }
@@ -171,6 +173,8 @@ void add_group_figures(Record& record, const Context& context, const MoePoint& p
                 {"combine", static_cast<double>(f.combine_payload()), turned(ranks), turned(hosts),
                  m.combine, m.combine_rows},
                 shares.mean, network);
+  record.add("dispatch_spread", cluster, spread_of(m.dispatch_rows));
+  record.add("combine_spread", cluster, spread_of(m.combine_rows));
   record.add("routing_imbalance", cluster, {shares.imbalance});
 }
 
