@@ -128,6 +128,14 @@ std::string common_counter_name(const std::string& driver, const std::string& na
   return found == names->end() ? name : std::string(found->second);
 }
 
+std::chrono::milliseconds rdma_counters_age(const FsRoot& fs, const RdmaPort& port) {
+  constexpr long long kLongest = 10000;
+  constexpr std::chrono::milliseconds kTick{10};  // of a kernel with 100 Hz, the longest
+  const auto lifespan = fs.integer(port.directory() + "hw_counters/lifespan");
+  if (!lifespan || *lifespan < 0) return std::chrono::milliseconds::zero();
+  return std::chrono::milliseconds{std::min(*lifespan, kLongest)} + kTick;
+}
+
 RdmaCounters read_rdma_counters(const FsRoot& fs, const RdmaPort& port) {
   RdmaCounters out;
   add_directory(fs, port.directory() + "counters", port.driver, out);

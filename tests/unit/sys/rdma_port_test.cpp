@@ -124,6 +124,20 @@ TEST_CASE("counters carry one name whatever the driver calls them; absent is abs
   CHECK_FALSE(bnxt.contains("cnp_sent"));
 }
 
+TEST_CASE("how old the driver's counters may be is the kernel's lifespan and a tick") {
+  const auto age = [](const test::Tree& tree) {
+    return rdma_counters_age(tree.fs(), rdma_ports(tree.fs()).at(0)).count();
+  };
+  test::Tree rxe("rdma_rxe");
+  CHECK(age(rxe) == 20);
+  rxe.add("/sys/class/infiniband/rxe0/ports/1/hw_counters/lifespan", "100\n");
+  CHECK(age(rxe) == 110);
+  rxe.add("/sys/class/infiniband/rxe0/ports/1/hw_counters/lifespan", "99999\n");
+  CHECK(age(rxe) == 10010);
+  rxe.add("/sys/class/infiniband/rxe0/ports/1/hw_counters/lifespan", "soon\n");
+  CHECK(age(rxe) == 0);
+}
+
 TEST_CASE("faults, congestion and saturation") {
   CHECK(is_fault_counter("out_of_sequence"));
   CHECK(is_fault_counter("eth_rx_prio3_discards"));

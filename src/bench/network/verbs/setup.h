@@ -71,6 +71,7 @@ class CounterWatch {
   void stop(Record& record, const Context& context, bool lossless);
 
  private:
+  void await_fresh() const;
   static void check_lossless(const RdmaPort& port, size_t nic,
                              const std::map<std::string, double>& deltas, Record& record);
   const FsRoot& fs_;
