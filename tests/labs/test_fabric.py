@@ -1,6 +1,7 @@
 """A subnet of the InfiniBand simulator with two subnet managers: asked by our own datagrams, and seen by the real ibnetdiscover, iblinkinfo,
 ibqueryerrors and dump_fts; what is found must be the same. Its cables are moved, its ports spoilt meanwhile."""
 
+import functools
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import shutil
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +35,12 @@ def identity(name):
     return f"{kind}-{number + digits[0] * 256 + digits[1]:016x}"
 
 
+@functools.cache
+def fastest():
+    """The fastest rate that the simulator knows, which it states as supported for every port: a link below it is a finding."""
+    return "NDR" if b"NDR" in Path(shutil.which("ibsim")).read_bytes() else "HDR"
+
+
 def net_file(slow=()):
     """The simulator's input. `slow`: (device, port) of links of one lane."""
     names = sorted({n for leaf, _, device, _ in links() for n in (leaf, device)})
@@ -43,7 +51,7 @@ def net_file(slow=()):
         key = "switchguid" if is_switch else "caguid"
         out.append(f"{key}=0x{identity(name)[2:]}")
         out.append(f'{"Switch 32" if is_switch else "Ca 1"} "{identity(name)}" # "{name}"' + (" base port 0 lid 0 lmc 0" if is_switch else ""))
-        out += [f'[{p}] "{identity(d)}"[{q}] # "{d}" lid 0 {1 if {(name, p), (d, q)} & set(slow) else 4}xHDR' for p, d, q in ports]
+        out += [f'[{p}] "{identity(d)}"[{q}] # "{d}" lid 0 {1 if {(name, p), (d, q)} & set(slow) else 4}x{fastest()}' for p, d, q in ports]
         out.append("")
     return "\n".join(out)
 
