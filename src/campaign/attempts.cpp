@@ -57,6 +57,12 @@ void carry(Document& to, const AttemptDocument& earlier) {
   }
 }
 
+// Of the attempts of a job that has one host the first alone is read with its inventory.
+void carry_inventories(Document& to, const std::vector<AttemptDocument>& attempts) {
+  for (size_t i = 0; to.hosts.empty() && i + 1 < attempts.size(); ++i)
+    to.hosts = attempts[i].document.hosts;
+}
+
 // In a set of two the other host may have been the cause, so a host's figures are of both.
 constexpr size_t kLeastSet = 3;
 
@@ -116,6 +122,7 @@ Document join_attempts(std::vector<AttemptDocument> attempts) {
   }
   Document out = std::move(attempts.back().document);
   for (size_t i = 0; i + 1 < attempts.size(); ++i) carry(out, attempts[i]);
+  carry_inventories(out, attempts);
   count_other_sets(out, attempts);
   return out;
 }

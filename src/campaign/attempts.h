@@ -21,7 +21,7 @@ struct AttemptDocument {
 // pooled with those of the attempts that it adds to. Attempts on another set of at least three
 // hosts add their figures of hosts that still take part, and none of the set as a whole. Failed
 // checks and records without a measurement come from every attempt, so no attempt takes back what
-// an earlier one found.
+// an earlier one found. So does the inventory, if the last attempt was read without it.
 Document join_attempts(std::vector<AttemptDocument> attempts);
 
 // Index of the first document whose figures count: the last document and those that it adds to

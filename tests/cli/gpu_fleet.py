@@ -22,31 +22,40 @@ BUS = {
     "b200": (839, 671, 460, 375, 100),
 }
 SMALL_FLEET = SMALL | {
-    "nccl": {"size": SIZE, "iterations": 3, "duration": None, "checks": 2},
+    "gds": {"size": "4M", "queue-depth": 4, "duration": "400ms"}, "nccl": {"size": SIZE, "iterations": 3, "duration": None, "checks": 2},
     "locate": {"size": "32K", "duration": "150ms", "tolerance": 0.25},
 }
 
-# Fault: what is changed on the second host (or for "across": in the collectives over all hosts), the criterion that must fail, what it
-# must name, and what else may fail.
+# Fault: what is changed on the second host (or for "across" and "without": on all hosts), the criterion that must fail, what it must
+# name, and what else may fail. GPU is that of the fault's own GPU in a run.
 FAULTS = {
     "a node's collectives are a fifth slower": ({"node": 0.8}, "nccl.node.all_reduce", "host", "nccl.node."),
+    "another NCCL": ({"library": True}, "nccl.uniform", "host"),
+    "an NVLink is down": ({"nvml": "nvlinks_active@GPU={links_less_one}"}, "health.nvlinks_active", "gpu", "health.", "uniform"),
+    "half the PCIe lanes": ({"nvml": "pcie_lanes@GPU=8"}, "health.pcie_lanes_share", "gpu", "health."),
+    "a GPU a tenth slower": ({"cuda": "slow@GPU=0.9"}, "gemm.bf16.fleet", "gpu", "gemm.", "burn.", "memory.", "copy", "peer."),
+    "wrong products": ({"cuda": "flip@GPU=gemm"}, "gemm-bf16.product", "gpu", "gemm", "burn.", "step:"),
     "the network carries a fifth less": ({"across": 0.8}, "nccl.all.all_reduce", "cluster", "nccl.all."),
     "a rank of a node receives wrong data": ({"nccl": "wrong=3:2"}, "nccl.node.correct", "host", "nccl.", "step:"),
-    "another NCCL": ({"library": True}, "nccl.uniform", "host"),
-    "an NVLink is down": ({"nvml": "nvlinks_active@3={links_less_one}"}, "health.nvlinks_active", "gpu", "health."),
-    "half the PCIe lanes": ({"nvml": "pcie_lanes@3=8"}, "health.pcie_lanes_share", "gpu", "health."),
-    "a GPU a tenth slower": ({"cuda": "slow@3=0.9"}, "gemm.bf16.fleet", "gpu", "gemm.", "burn.", "memory.", "copy", "peer."),
-    "wrong products": ({"cuda": "flip@3=gemm"}, "gemm-bf16.product", "gpu", "gemm", "burn.", "step:"),
     "a node behind its fellows": ({"node": 0.94}, "nccl.node.fleet", "host", "nccl.node."),
     "a slow link": ({"link": "20mbit"}, "locate.suspects", "host"),
     "a rank falls back to TCP": ({"nccl": "socket=1:1"}, "matrix.net.sockets", "host", "matrix.net.", "matrix.rail.", "matrix.grid."),
-    "host memory between GPU and NIC": ({"nccl": "no_gdr=1:1"}, "matrix.net.gpu-direct", "host", "matrix.rail.gpu-direct",
+    "host memory between GPU and NIC": ({"nccl": "no_gdr=2:1"}, "matrix.net.gpu-direct", "host", "matrix.rail.gpu-direct",
                                         "matrix.grid.gpu-direct"),
     "no NVLS on a node": ({"nccl": ",".join(f"no_nvls={rank}:1" for rank in range(GPUS))}, "matrix.p2p.nvls", "host"),
+    "cuFile copies through the host": ({"cufile": "compat"}, "gds-read.path", "host", "gds-", "step:"),
+    "wrong data from storage": ({"cufile": "wrong"}, "gds-read.data", "host", "gds-", "step:"),
+    "a host's storage is slower": ({"cufile_time": 12000}, "gds-read.fleet", "host", "gds-write.fleet"),
+    "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
+    # NCCL takes SHARP in all ranks or in none.
+    "SHARP does not start": ({"without": "sharp"}, "matrix.sharp.taken", "cluster"),
     "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
     "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
-    "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
 }
+# Those that spoil the figures by which others are found have a run of their own.
+ALONE = {"the network carries a fifth less", "a rank of a node receives wrong data", "a node behind its fellows", "a slow link",
+         "a node of the matrix is slower", "wrong data in a node of the matrix", "cuFile copies through the host",
+         "wrong data from storage", "a host's storage is slower"}
 
 
 # Of a port of 400 Gb/s, which bounds a rail: GB/s of bus bandwidth over several hosts.
@@ -55,7 +64,7 @@ SIZES = {"matrix-rail": "4K", "matrix-grid": "4K"}  # by step; else SIZE
 
 
 def product_of(profile):
-    if profile.startswith("nccl-"):
+    if profile.startswith(("nccl-", "gds")):
         return "h200-sxm"
     return next(name for name in sorted(PRODUCTS, key=len, reverse=True) if profile.startswith(name))
 
@@ -65,10 +74,28 @@ def faults_of(profiles, profile):
     return [name for name, fault in FAULTS.items() if fault[1] in criteria]
 
 
+def batches_of(names):
+    """The faults of each run: [GPU -> name]."""
+    together = [name for name in names if name not in ALONE]
+    return [dict(enumerate(together, 1))] * bool(together) + [{3: name} for name in names if name in ALONE]
 
-def sysfs_class(place, host, ports):
+
+def changes_of(faults, links):
+    """What the faults change, as FAULTS has it, each on its own GPU."""
+    out = {}
+    for gpu, name in faults.items():
+        for key, change in FAULTS[name][0].items():
+            if isinstance(change, str):
+                change = change.replace("GPU", str(gpu)).replace("{links_less_one}", str(links - 1))
+                change = " ".join(filter(None, [out.get(key), change]))
+            out[key] = change
+    return out
+
+
+def own_machine(place, host, ports):
     """A shell's lines that give the host a name of its product and RDMA ports of a millionth of 400 Gb/s: a copy of /sys/class, whose
-    links lead where they did, with these files besides."""
+    links lead where they did, with these files besides. Processors on which nobody else works: the hosts share this machine's,
+    and each would see the others' ranks; what a stand-in takes is a time it sleeps. And nvidia-fs, which counts requests."""
     own = place / f"class-{host}"
     lines = [f"mkdir -p {own}", f"cp -a /sys/class/. {own}/ 2>/dev/null", f"rm -rf {own}/dmi", f"mkdir -p {own}/dmi/id"]
     lines += [f"echo '{content}' >{own}/dmi/id/{name}" for name, content in {"product_name": "Stand-in", "bios_version": "1.0"}.items()]
@@ -78,7 +105,10 @@ def sysfs_class(place, host, ports):
         for name, content in {"fw_ver": "28.43.1014", "board_id": "MT_0000000838", "hca_type": "MT4129", "ports/1/state": "4: ACTIVE",
                               "ports/1/phys_state": "5: LinkUp", "ports/1/rate": "0.0004 Gb/sec (4X NDR)", "ports/1/link_layer": "InfiniBand"}.items():
             lines.append(f"echo '{content}' >{device}/{name}")
-    return [*lines, f"mount --bind {own} /sys/class"]
+    still, module = place / f"stat-{host}", place / f"module-{host}"
+    return [f"if [ ! -d {own} ]; then", *lines, f"cp /proc/stat {still}", f"mkdir -p {module}/nvidia_fs/parameters",
+            f"echo 1 >{module}/nvidia_fs/parameters/rw_stats_enabled", "fi", f"mount --bind {own} /sys/class", f"mount --bind {still} /proc/stat",
+            f"mount --bind {module} /sys/module", "mount -t tmpfs none /proc/driver", "mkdir /proc/driver/nvidia-fs"]
 
 
 def library_folder(build, place, version):
@@ -96,33 +126,34 @@ def nccl_words(product, node=1.0, across=1.0, rails=False):
     all_reduce, ring, far_reduce, far_ring, alltoall = BUS[product]
     if rails:
         far_reduce = far_ring = alltoall = RAIL
-    words = ["hosts=named", "nvls"]
+    words = ["hosts=named", "nvls", "sharp"]
     for key, share, first, others, sends in (("bus", node, all_reduce, ring, ring), ("across", across, far_reduce, far_ring, alltoall)):
         words += [f"{key}=AllReduce:{share * first}", f"{key}=AllGather:{share * others}", f"{key}=ReduceScatter:{share * others}",
                   f"{key}=SendRecv:{share * sends}"]
     return words
 
 
-def write_setup(build, place, lab, product, fault, ports):
+def write_setup(build, place, lab, product, changes, ports):
     """A file for each host, which the shell reads that becomes the host: what its stand-ins are told."""
     setup = place / "setup"
     setup.mkdir(parents=True, exist_ok=True)
-    changes = FAULTS[fault][0] if fault else {}
     figures = PRODUCTS[product]
     links = figures.get("nvlinks", 18)
     fake = Path(build).resolve() / "fake"
     for i, host in enumerate(lab.hosts):
         mine = changes if i == 1 else {}
-        nvml = mine.get("nvml", "").replace("{links_less_one}", str(links - 1))
-        nccl = nccl_words(product, mine.get("node", 1.0), changes.get("across", 1.0), ports > 0) + [mine[key] for key in ("nccl",) if key in mine]
+        nccl = nccl_words(product, mine.get("node", 1.0), changes.get("across", 1.0), ports > 0) + mine.get("nccl", "").split()
+        nccl = [word for word in nccl if word != changes.get("without")]
         folder = library_folder(build, place, "2.27.5" if mine.get("library") else "2.28.9")
         variables = {
             "CLUSTERBENCH_CUBLASLT_LIBRARY": fake / "fake_cublaslt.so", "CLUSTERBENCH_NVML_LIBRARY": fake / "fake_nvml.so",
-            "CLUSTERBENCH_FAKE_NVML": f"gpus={GPUS} host={i + 1} {HEALTHY_NVML} nvlinks_active={links} {figures['nvml']} {nvml}",
+            "CLUSTERBENCH_FAKE_NVML": f"gpus={GPUS} host={i + 1} {HEALTHY_NVML} nvlinks_active={links} {figures['nvml']} {mine.get('nvml', '')}",
             "CLUSTERBENCH_FAKE_CUDA": f"devices={GPUS} host={i + 1} {HEALTHY_CUDA} {figures['cuda']} {mine.get('cuda', '')}",
+            "CLUSTERBENCH_CUFILE_LIBRARY": fake / "fake_cufile.so", "FAKE_CUFILE": mine.get("cufile", "direct"),
+            "FAKE_CUFILE_MICROSECONDS": mine.get("cufile_time", 8000), "FAKE_NVFS_STATS": "/proc/driver/nvidia-fs/stats",
             "FAKE_NCCL": ",".join(nccl), "LD_LIBRARY_PATH": f"{folder}:$LD_LIBRARY_PATH"}
         lines = [f'export {name}="{value}"' for name, value in variables.items()]
-        (setup / host).write_text("\n".join([*lines, *sysfs_class(place, host, ports)]) + "\n")
+        (setup / host).write_text("\n".join([*lines, *own_machine(place, host, ports)]) + "\n")
     return setup
 
 
@@ -154,18 +185,19 @@ def scaled_fleet(profiles, profile):
     }
 
 
-def run_fleet(build, source, place, lab, profile, product, fault=None, ports=0, timeout=900):
-    """(exit code of run, the judgement as report gives it, what was printed)."""
+def run_fleet(build, source, place, lab, profile, product, faults=None, ports=0, timeout=900):
+    """With `faults`, GPU -> name: (exit code of run, the judgement as report gives it, what was printed)."""
     place = Path(place)
-    setup = write_setup(build, place, lab, product, fault, ports)
+    changes = changes_of(faults or {}, PRODUCTS[product].get("nvlinks", 18))
+    setup = write_setup(build, place, lab, product, changes, ports)
     (place / "p").mkdir(exist_ok=True)
     (place / "p" / f"{profile}-scaled.json").write_text(json.dumps(scaled_fleet(Path(source) / "profiles", profile)))
     program, out = Path(build).resolve() / "bin/clusterbench_fake_gpu", place / "out"
     for host in lab.hosts:  # to one rate, far below what the machine's processors carry
         lab.mend_link(host)
         lab.slow_link(host, rate="100mbit")
-    if link := fault and FAULTS[fault][0].get("link"):
-        lab.slow_link(lab.hosts[1], rate=link)
+    if "link" in changes:
+        lab.slow_link(lab.hosts[1], rate=changes["link"])
     done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
                     lab.write_hostfile(place / "hosts", GPUS)], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
     text = done.stdout + done.stderr
@@ -176,20 +208,26 @@ def run_fleet(build, source, place, lab, profile, product, fault=None, ports=0, 
     return done.returncode, json.loads(report.read_text()), text
 
 
-def named(part, kind, host):
-    """Whether the name of a part is that of GPU 3 of the host, of the host, or of all hosts together."""
+def named(part, kind, host, gpu):
+    """Whether the name of a part is that of the GPU of the host, of the host, or of all hosts together."""
     if kind == "gpu":
-        return host in part and of_gpu(part, 3)
+        return host in part and of_gpu(part, gpu)
     return host in part if kind == "host" else part == kind
 
 
-def wrong_of(report, fault, host):
-    """(the fault's criterion does not name it, what fails and is nothing that it does)."""
-    _, criterion, kind, *more = FAULTS[fault]
+def explains(fault, criterion, part, host):
+    """Whether a part may fail by a criterion because of the fault."""
+    _, own, kind, *more = FAULTS[fault]
+    if criterion.removesuffix(".after") != own and not any(criterion.startswith(m) for m in more):
+        return False
+    return kind == "cluster" or criterion.startswith("nccl.all.") or host in part or part == "cluster"
+
+
+def wrong_of(report, faults, host):
+    """(faults whose criterion does not name them, what fails and is nothing that they do)."""
     bad = failing(report)
-    missing = not any(named(part, kind, host) for part in bad.get(criterion, ()))
-    others = [(name, part) for name, parts in bad.items() for part in sorted(parts)
-              if name.removesuffix(".after") != criterion and not any(name.startswith(m) for m in more)]
-    strangers = [(name, part) for name, parts in bad.items() for part in sorted(parts) if kind != "cluster" and not name.startswith("nccl.all.")
-                 and host not in part and part != "cluster"]
-    return missing, sorted({*others, *strangers})
+    missing = [name for gpu, name in faults.items()
+               if not any(named(part, FAULTS[name][2], host, gpu) for part in bad.get(FAULTS[name][1], ()))]
+    others = [(criterion, part) for criterion, parts in bad.items() for part in sorted(parts)
+              if not any(explains(name, criterion, part, host) for name in faults.values())]
+    return missing, others

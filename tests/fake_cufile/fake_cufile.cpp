@@ -3,19 +3,21 @@
 // nvidia-fs would; "compat" uses pread and pwrite; "silent" is direct and counts nothing; "short"
 // moves at most 4,096 bytes a call; "wrong" flips a byte; "error" fails with EIO, "refuse" with
 // 5008, "nodriver" does not open, "lost" never ends a request of a stream or batch. A stream is one
-// thread that takes requests in their order.
+// thread that takes requests in their order. A request takes at least FAKE_CUFILE_MICROSECONDS.
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -85,7 +87,24 @@ void move(int fd, char* memory, size_t bytes, off_t offset, bool read) {
   munmap(map, length);
 }
 
+// By read and write calls and a page-aligned copy, since files are open without the cache.
+ssize_t by_host(int fd, char* memory, size_t bytes, off_t offset, bool read) {
+  const std::unique_ptr<char, decltype(&std::free)> copy(
+      static_cast<char*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096)), &std::free);
+  if (!read) std::memcpy(copy.get(), memory, bytes);
+  const ssize_t moved =
+      read ? pread(fd, copy.get(), bytes, offset) : pwrite(fd, copy.get(), bytes, offset);
+  if (read && moved > 0) std::memcpy(memory, copy.get(), static_cast<size_t>(moved));
+  return moved;
+}
+
+void take_time() {
+  if (const char* text = std::getenv("FAKE_CUFILE_MICROSECONDS"))
+    std::this_thread::sleep_for(std::chrono::microseconds(std::atol(text)));
+}
+
 ssize_t transfer(void* handle, char* memory, size_t bytes, off_t offset, bool read) {
+  take_time();
   if (is("error")) {
     errno = EIO;
     return -1;
@@ -93,8 +112,7 @@ ssize_t transfer(void* handle, char* memory, size_t bytes, off_t offset, bool re
   if (is("refuse")) return -5008;
   const int fd = fd_of(handle);
   if (is("short")) bytes = std::min<size_t>(bytes, 4096);
-  if (is("compat"))
-    return read ? pread(fd, memory, bytes, offset) : pwrite(fd, memory, bytes, offset);
+  if (is("compat")) return by_host(fd, memory, bytes, offset, read);
   if (is("wrong") && !read) memory[bytes / 2] ^= 1;
   move(fd, memory, bytes, offset, read);
   if (is("wrong") && read) memory[bytes / 2] ^= 1;

@@ -53,6 +53,15 @@ TEST_CASE("a point that only an earlier attempt reached keeps its failed check a
   CHECK(failed(d) == std::vector<std::string>{"n1:3: in attempt 1: 1 of 9 differ"});
 }
 
+TEST_CASE("the inventory is that of the attempt that was read with it, or the last one's") {
+  Document with, without, later;
+  with.hosts.push_back({.host = "n1", .parts = {}});
+  later.hosts.push_back({.host = "n2", .parts = {}});
+  CHECK(join_attempts({{1, false, with}, {2, true, without}}).hosts.at(0).host == "n1");
+  CHECK(join_attempts({{1, false, with}, {2, true, later}}).hosts.at(0).host == "n2");
+  CHECK(join_attempts({{1, false, without}, {2, true, without}}).hosts.empty());
+}
+
 TEST_CASE("errored and skipped records of every attempt stay, with its number") {
   Record errored{.case_name = "fake", .outcome = Errored{"n1", "fell off the bus"}};
   Record skipped{.case_name = "fake", .outcome = Skipped{"no GPU"}};
