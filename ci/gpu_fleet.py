@@ -2,7 +2,7 @@
 """GPU profiles of several nodes on stand-in GPUs and hosts: ci/gpu_fleet.py BUILD [PROFILE…] [--fault TEXT]
 
 Runs `clusterbench run` with shipped profiles over hosts that are network namespaces (needs root and Open MPI), each with eight stand-in
-GPUs, a rank for each: two hosts for a pair, three for a cluster and for the matrix of NCCL. Once healthy, which must be accepted with
+GPUs, a rank for each: two hosts for a pair, six trays of four GPUs for NVL72, three hosts for all others. Once healthy, which must be accepted with
 nothing open, then with the planted faults on the second host: those that do not hide each other in one run, each on a GPU of its own, the
 others alone; with --fault each that has TEXT in its name. Each must be found by its criterion on its host or GPU, and nothing besides may
 fail. Prints a line for each run and a sum for each profile; exit 1 if one is not as it must be. A busy machine may leave a verdict open
@@ -15,12 +15,12 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tests/cli"))
-from gpu_fleet import BUS, FAULTS, batches_of, faults_of, product_of, run_fleet, wrong_of  # noqa: E402
+from gpu_fleet import BUS, FAULTS, batches_of, faults_of, hosts_of, run_fleet, wrong_of  # noqa: E402
 from gpu_node import failing, open_points  # noqa: E402
 from netns_lab import NetnsLab, why_not  # noqa: E402
 
-TRIES = 3
-PROFILES = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")] + ["nccl-nodes", "nccl-cluster", "nccl-matrix", "nccl-matrix-sharp", "gds"]
+TRIES = 1
+PROFILES = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")] + ["nccl-nodes", "nccl-cluster", "nccl-matrix", "nccl-matrix-sharp", "nccl-matrix-nvl72", "gds"]
 
 
 def ports_of(profile):
@@ -29,7 +29,7 @@ def ports_of(profile):
 
 
 def healthy(build, place, lab, profile):
-    code, report, text = run_fleet(build, SOURCE, place, lab, profile, product_of(profile), ports=ports_of(profile))
+    code, report, text = run_fleet(build, SOURCE, place, lab, profile, ports=ports_of(profile))
     bad, left = failing(report), open_points(report)
     good = code == 0 and not bad and not left
     passed = sum(c["state"] == "pass" for c in report["criteria"])
@@ -37,7 +37,7 @@ def healthy(build, place, lab, profile):
 
 
 def faulty(build, place, lab, profile, faults):
-    code, report, _ = run_fleet(build, SOURCE, place, lab, profile, product_of(profile), faults, ports_of(profile))
+    code, report, _ = run_fleet(build, SOURCE, place, lab, profile, faults, ports_of(profile))
     missing, others = wrong_of(report, faults, lab.hosts[1])
     bad = failing(report)
     told = "; ".join(f"{name}: {FAULTS[name][1]} names {', '.join(sorted(bad[FAULTS[name][1]]))}" for name in faults.values() if name not in missing)
@@ -49,7 +49,7 @@ def faulty(build, place, lab, profile, faults):
 def tried(build, scratch, profile, faults):
     """(as it must be, what happened)"""
     for attempt in range(TRIES):
-        with NetnsLab(2 if profile.endswith("pair") else 3) as lab:
+        with NetnsLab(hosts_of(profile)) as lab:
             place = scratch / str(attempt)
             good, told = faulty(build, place, lab, profile, faults) if faults else healthy(build, place, lab, profile)
         if good:

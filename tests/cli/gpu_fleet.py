@@ -48,6 +48,8 @@ FAULTS = {
     "a host's storage is slower": ({"cufile_time": 12000}, "gds-read.fleet", "host", "gds-write.fleet"),
     "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
     # NCCL takes SHARP in all ranks or in none.
+    "a tray is of another NVLink domain": ({"nvml": "fabric_uuid=9"}, "matrix.domain.gpus", "cluster", "matrix.domain.", "uniform"),
+    "no NVLink between trays": ({"without": "nvl72"}, "matrix.domain.nvlink", "cluster", "matrix.grid.", "matrix.rail."),
     "SHARP does not start": ({"without": "sharp"}, "matrix.sharp.taken", "cluster"),
     "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
     "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
@@ -55,9 +57,10 @@ FAULTS = {
 # Those that spoil the figures by which others are found have a run of their own.
 ALONE = {"the network carries a fifth less", "a rank of a node receives wrong data", "a node behind its fellows", "a slow link",
          "a node of the matrix is slower", "wrong data in a node of the matrix", "cuFile copies through the host",
-         "wrong data from storage", "a host's storage is slower"}
+         "a tray is of another NVLink domain", "no NVLink between trays", "wrong data from storage", "a host's storage is slower"}
 
 
+NO_IMEX = "nvlink_domain.imex_nodes"  # is read below /etc, which the hosts of the lab share with this machine
 # Of a port of 400 Gb/s, which bounds a rail: GB/s of bus bandwidth over several hosts.
 RAIL = 45
 SIZES = {"matrix-rail": "4K", "matrix-grid": "4K"}  # by step; else SIZE
@@ -67,6 +70,17 @@ def product_of(profile):
     if profile.startswith(("nccl-", "gds")):
         return "h200-sxm"
     return next(name for name in sorted(PRODUCTS, key=len, reverse=True) if profile.startswith(name))
+
+
+def hosts_of(profile):
+    if profile.endswith("pair"):
+        return 2
+    return 6 if "nvl72" in profile else 3  # three groups of eight GPUs can be compared
+
+
+def gpus_of(profile):
+    """Of a host: a tray of an NVL72 has four."""
+    return 4 if "nvl72" in profile else GPUS
 
 
 def faults_of(profiles, profile):
@@ -133,22 +147,25 @@ def nccl_words(product, node=1.0, across=1.0, rails=False):
     return words
 
 
-def write_setup(build, place, lab, product, changes, ports):
+def write_setup(build, place, lab, profile, changes, ports):
     """A file for each host, which the shell reads that becomes the host: what its stand-ins are told."""
     setup = place / "setup"
     setup.mkdir(parents=True, exist_ok=True)
+    product, gpus, tray = product_of(profile), gpus_of(profile), "nvl72" in profile
     figures = PRODUCTS[product]
     links = figures.get("nvlinks", 18)
     fake = Path(build).resolve() / "fake"
     for i, host in enumerate(lab.hosts):
         mine = changes if i == 1 else {}
         nccl = nccl_words(product, mine.get("node", 1.0), changes.get("across", 1.0), ports > 0) + mine.get("nccl", "").split()
+        nccl += ["nvl72"] * tray
+        domain = "fabric_uuid=7 fabric_clique=1" if tray else ""
         nccl = [word for word in nccl if word != changes.get("without")]
         folder = library_folder(build, place, "2.27.5" if mine.get("library") else "2.28.9")
         variables = {
             "CLUSTERBENCH_CUBLASLT_LIBRARY": fake / "fake_cublaslt.so", "CLUSTERBENCH_NVML_LIBRARY": fake / "fake_nvml.so",
-            "CLUSTERBENCH_FAKE_NVML": f"gpus={GPUS} host={i + 1} {HEALTHY_NVML} nvlinks_active={links} {figures['nvml']} {mine.get('nvml', '')}",
-            "CLUSTERBENCH_FAKE_CUDA": f"devices={GPUS} host={i + 1} {HEALTHY_CUDA} {figures['cuda']} {mine.get('cuda', '')}",
+            "CLUSTERBENCH_FAKE_NVML": f"gpus={gpus} host={i + 1} {HEALTHY_NVML} nvlinks_active={links} {figures['nvml']} {domain} {mine.get('nvml', '')}",
+            "CLUSTERBENCH_FAKE_CUDA": f"devices={gpus} host={i + 1} {HEALTHY_CUDA} {figures['cuda']} {mine.get('cuda', '')}",
             "CLUSTERBENCH_CUFILE_LIBRARY": fake / "fake_cufile.so", "FAKE_CUFILE": mine.get("cufile", "direct"),
             "FAKE_CUFILE_MICROSECONDS": mine.get("cufile_time", 8000), "FAKE_NVFS_STATS": "/proc/driver/nvidia-fs/stats",
             "FAKE_NCCL": ",".join(nccl), "LD_LIBRARY_PATH": f"{folder}:$LD_LIBRARY_PATH"}
@@ -159,6 +176,10 @@ def write_setup(build, place, lab, product, changes, ports):
 
 def scaled_criterion(entry):
     """The criterion with its limit of bus bandwidth and its size scaled down; none if it stays as it is."""
+    if entry.get("metric") == "domain_gpus":
+        return {"id": entry["id"], "min": 24, "source": {**entry["source"], "ref": "six trays of four GPUs"}}
+    if NO_IMEX in entry.get("uniform", []):
+        return {"id": entry["id"], "uniform": [name for name in entry["uniform"] if name != NO_IMEX]}
     if not str(entry.get("metric", "")).endswith("bus_bytes_per_second"):
         return None
     out = {"id": entry["id"]}
@@ -185,11 +206,11 @@ def scaled_fleet(profiles, profile):
     }
 
 
-def run_fleet(build, source, place, lab, profile, product, faults=None, ports=0, timeout=900):
+def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=900):
     """With `faults`, GPU -> name: (exit code of run, the judgement as report gives it, what was printed)."""
     place = Path(place)
-    changes = changes_of(faults or {}, PRODUCTS[product].get("nvlinks", 18))
-    setup = write_setup(build, place, lab, product, changes, ports)
+    changes = changes_of(faults or {}, PRODUCTS[product_of(profile)].get("nvlinks", 18))
+    setup = write_setup(build, place, lab, profile, changes, ports)
     (place / "p").mkdir(exist_ok=True)
     (place / "p" / f"{profile}-scaled.json").write_text(json.dumps(scaled_fleet(Path(source) / "profiles", profile)))
     program, out = Path(build).resolve() / "bin/clusterbench_fake_gpu", place / "out"
@@ -199,7 +220,7 @@ def run_fleet(build, source, place, lab, profile, product, faults=None, ports=0,
     if "link" in changes:
         lab.slow_link(lab.hosts[1], rate=changes["link"])
     done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
-                    lab.write_hostfile(place / "hosts", GPUS)], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
+                    lab.write_hostfile(place / "hosts", gpus_of(profile))], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
     text = done.stdout + done.stderr
     if not (out / "campaign.json").exists():
         raise AssertionError(text)
