@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/spread.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "judge/verdict_select.h"
@@ -66,8 +67,8 @@ Worst worst_of(const std::vector<const Document*>& documents,
 
 std::string figure(const Worst& worst) {
   std::string out = format_value(worst.summary.median, worst.metric->unit);
-  if (const auto spread = relative_half_width(worst.summary))
-    out += fmt::format(" ±{:.1f} %", *spread * 100);
+  const std::string spread = spread_text(worst.summary, worst.metric->unit);
+  if (!spread.empty()) out += " " + spread;
   const std::string at =
       point_text(worst.record->params, varying_params(worst.document->records), {});
   if (!at.empty()) out += " at " + terminal_safe(at);

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/pair_matrix.h"
+#include "core/spread.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -87,13 +88,12 @@ std::vector<std::string> row(const Record& record, const std::string& label,
                              const std::string& name, const std::vector<std::string>& facts) {
   const Worst w = worst_of(record, name);
   const Summary s = w.metric->samples.summary();
-  const auto half_width = relative_half_width(s);
   const bool latency = w.metric->better == Better::lower;
   std::vector<std::string> out{
       label,
       name,
       format_value(s.median, w.metric->unit),
-      half_width ? fmt::format("±{:.1f} %", *half_width * 100) : "",
+      spread_text(s, w.metric->unit),
       format_value(latency ? s.p99 : s.p05, w.metric->unit),
       w.metric->ceiling ? fmt::format("{:.0f} %", s.median / w.metric->ceiling->value * 100) : "",
       fmt::format("{}{}", terminal_safe(entity_name(record.entities[w.metric->entity])),

@@ -12,6 +12,7 @@
 #include "judge/verdict_select.h"
 #include "report/histogram_bins.h"
 #include "report/infer_figures.h"
+#include "report/load_figures.h"
 #include "report/matrix.h"
 #include "report/timeline.h"
 #include "report/training_figures.h"
@@ -288,6 +289,7 @@ std::vector<Figure> step_figures(const ReportInput& in, const Step& step) {
   }
   std::ranges::move(training_figures(in, step), std::back_inserter(out));
   if (auto figure = infer_figure(in, step)) out.push_back(std::move(*figure));
+  std::ranges::move(load_figures(in, step), std::back_inserter(out));
   if (auto figure = timeline_figure(in, step)) out.push_back(std::move(*figure));
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/spread.h"
 #include "core/units.h"
 #include "judge/verdict_select.h"
 #include "model/fabric/layout.h"
@@ -42,9 +43,9 @@ std::set<std::string> varying_params(const std::vector<const MetricGroup*>& grou
   return out;
 }
 
-std::string interval_text(const Summary& summary) {
-  const auto half = relative_half_width(summary);
-  return half ? fmt::format("± {:.1f} %", *half * 100) : "–";
+std::string interval_text(const Summary& summary, const std::string& unit) {
+  const std::string spread = spread_text(summary, unit, "± ");
+  return spread.empty() ? "–" : spread;
 }
 
 std::string share_text(double share) {
@@ -58,7 +59,7 @@ Row figure_row(const MetricGroup& group, const std::set<std::string>& shown, con
   const bool several = group.values.size() > 1;
   return {{},
           {point_text(group, shown), metric_name(group.metric, t),
-           format_value(worst.summary.median, group.unit), interval_text(worst.summary),
+           format_value(worst.summary.median, group.unit), interval_text(worst.summary, group.unit),
            entity_name(*worst.entity), several ? format_value(group.typical, group.unit) : "–",
            several ? format_value(best.summary.median, group.unit) : "–",
            ceiling && ceiling->value > 0 ? share_text(worst.summary.median / ceiling->value) : "–",

@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -147,3 +149,90 @@ def test_a_profiles_step_is_proved_to_find_a_fault_and_accepted(tmp_path):
                           capture_output=True, text=True, timeout=100, check=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0 and "planted fault found by check" in said, said
+
+
+# Requests that arrive over time.
+
+TINY = ["--prompt", 4, "--new-tokens", 4, "--repetitions", 2]
+
+
+def under_load(out, *args):
+    done = infer(*TINY, *args, "--json", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return records_of(out)
+
+
+def values(record, name):
+    return metric(record, name)["samples"]
+
+
+def test_requests_arrive_whether_or_not_earlier_ones_are_answered(tmp_path):
+    """The times of a request add up, and a rate is a record beside the one without arrivals."""
+    closed, slow, fast = under_load(tmp_path / "i.json", "--batch", 3, "--arrival-rate", "10,20", "--requests", 30)
+    assert "arrival-rate" not in closed["params"] and "requests" not in closed["params"] and metric(closed, "decode_tokens_per_second")
+    assert [(r["params"]["arrival-rate"], r["params"]["requests"]) for r in (slow, fast)] == [(10, 30), (20, 30)]
+    for record, rate in ((slow, 10), (fast, 20)):
+        assert {c["name"] for c in record["checks"] if c["passed"]} == {"cache", "finite", "repeat"} and failed(record) == {}
+        assert "open loop" in record["facts"]["arrivals"] and "no continuous batching" in record["facts"]["arrivals"]
+        wait, first, whole, each = (values(record, name) for name in
+                                    ("queueing_seconds", "request_first_token_seconds", "request_seconds", "request_token_seconds"))
+        assert len(wait) == len(first) == len(whole) == len(each) == 30
+        assert all(0 <= w < f < a for w, f, a in zip(wait, first, whole))
+        assert each == pytest.approx([(a - f) / 3 for a, f in zip(whole, first)])
+        together = values(record, "requests_of_generation")
+        assert sum(together) == 30 and max(together) <= 3
+        offered, = values(record, "offered_requests_per_second")
+        achieved, = values(record, "requests_per_second")
+        # The mean of 30 exponential gaps; the seed is always the same.
+        assert rate / 2 < offered < rate * 2 and achieved <= offered
+        assert values(record, "generated_tokens_per_second") == [pytest.approx(achieved * 4)]
+        assert values(record, "offered_tokens_per_second") == [pytest.approx(offered * 4)]
+        p90, = values(record, "request_first_token_p90_seconds")
+        assert sorted(first)[25] <= p90 <= sorted(first)[28]
+        assert 0 < values(record, "busy_share")[0] <= 1
+    assert values(slow, "offered_requests_per_second")[0] == pytest.approx(values(fast, "offered_requests_per_second")[0] / 2)  # one seed
+
+
+def test_beyond_the_capacity_no_latency_is_given_and_the_reason_is(tmp_path):
+    _, record = under_load(tmp_path / "i.json", "--batch", 2, "--arrival-rate", "1e6", "--requests", 50)
+    names = {m["name"] for m in record["metrics"]}
+    assert not names & {"queueing_seconds", "request_first_token_seconds", "request_first_token_p90_seconds", "request_seconds"}
+    assert any("the queue grows without end" in n and "--requests alone" in n for n in record["notes"])
+    assert set(values(record, "requests_of_generation")[1:]) == {2}
+    assert values(record, "capacity_requests_per_second")[0] < 1e6 and values(record, "requests_per_second")[0] < 1e6
+    assert values(record, "busy_share")[0] > 0.2
+    assert len(values(record, "request_token_seconds")) == 50
+
+
+def test_a_stall_is_in_the_latency_of_every_request_that_came_meanwhile(tmp_path):
+    """A loop that asks when it has time (coordinated omission) would see one late answer for each stall: four in six seconds."""
+    out = tmp_path / "i.json"
+    process = subprocess.Popen([BINARY, "infer", "--library", "builtin", "--threads", "1", *map(str, TINY), "--arrival-rate", "20", "--requests", "120",
+                                "--quiet", "--json", out])
+    try:
+        while process.poll() is None:
+            time.sleep(1.3)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.7)
+            process.send_signal(signal.SIGCONT)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    _, record = records_of(out)
+    late = [s for s in values(record, "request_first_token_seconds") if s > 0.2]
+    # A quarter comes in the first 0.5 s of a stall of 0.7 s in 2 s: 30 of 120, within three deviations.
+    assert len(late) >= 14, sorted(late)
+    assert sum(s > 0.2 for s in values(record, "queueing_seconds")) >= 14
+
+
+def test_a_fault_of_the_cache_leaves_the_load_without_numbers(tmp_path):
+    out = tmp_path / "i.json"
+    done = infer(*TINY, "--batch", 2, "--arrival-rate", 50, "--requests", 5, "--inject-fault", 0, "--json", out)
+    assert done.returncode == 1, done.stdout + done.stderr
+    _, record = records_of(out)
+    assert set(failed(record)) == {"cache", "repeat"} and record["metrics"] == []
+
+
+def test_requests_without_a_rate_are_refused():
+    done = infer("--requests", 5)
+    assert done.returncode == 2 and "needs --arrival-rate" in done.stderr

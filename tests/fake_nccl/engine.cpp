@@ -96,12 +96,19 @@ bool pull(Comm& c, int from, std::deque<Transfer>& queue) {
   return true;
 }
 
+// "This operation is blocking for the GPU" until the peer receives (NCCL user guide, ncclSend).
+// Real buffers let a small message go at once; a program may not count on it.
+bool taken(const Comm& c, const Work& w, int peer) {
+  const bool send_alone = w.receives.empty() && w.name() == "SendRecv";
+  return !send_alone || c.shared->boxes[c.rank][peer].full.load(std::memory_order_acquire) == 0;
+}
+
 void run_work(Comm& c, Work& w) {
   for (;;) {
     bool moved = false, done = true;
     for (auto& [peer, queue] : w.sends) {
       moved |= push(c, peer, queue);
-      done &= queue.empty();
+      done &= queue.empty() && taken(c, w, peer);
     }
     for (auto& [peer, queue] : w.receives) {
       moved |= pull(c, peer, queue);

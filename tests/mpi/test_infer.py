@@ -1,5 +1,8 @@
 """infer over MPI: ranks that share matrices generate the tokens of one, and a fault is named."""
 
+import signal
+import time
+
 import pytest
 
 SMALL = ["infer", "--library", "builtin", "--threads", "1", "--prompt", "16", "--new-tokens", "8",
@@ -56,3 +59,41 @@ def test_the_rank_whose_cache_is_wrong_is_named(job, fault, check, text):
     bad = [c for c in record["checks"] if c["name"] == check and not c["passed"]]
     assert [record["entities"][c["entity"]]["id"] for c in bad] == ["1"]
     assert text in bad[0]["detail"]
+
+
+def samples_of(record, entity, name):
+    found, = [m["samples"] for m in record["metrics"] if m["entity"] == entity and m["name"] == name]
+    return found
+
+
+LOAD = ["--prompt", "4", "--new-tokens", "4", "--arrival-rate", "20", "--requests", "20", "--batch", "2"]
+
+
+def loaded(job, *args):
+    code, document, _, err = job.measure(2, *SMALL[:5], "--repetitions", "1", *LOAD, *args)
+    assert code == 0, err
+    _, record = document["records"]
+    assert {c["name"] for c in record["checks"] if c["passed"]} == {"cache", "finite", "repeat"}
+    return record
+
+
+def test_each_replica_has_arrivals_of_its_own(job):
+    record = loaded(job)
+    for entity in (0, 1):
+        assert len(samples_of(record, entity, "request_seconds")) == 20
+    assert samples_of(record, 0, "offered_requests_per_second") != samples_of(record, 1, "offered_requests_per_second")
+
+
+def test_ranks_that_share_matrices_serve_one_queue(job):
+    record = loaded(job, "--tp", "2")
+    assert len(samples_of(record, 0, "request_first_token_seconds")) == 20 and "request_seconds" not in names(record, 1)
+    assert sum(samples_of(record, 0, "requests_of_generation")) == 20
+
+
+def test_a_signal_ends_ranks_that_wait_for_requests(job):
+    process = job.start(2, *SMALL[:5], "--tp", "2", "--repetitions", "1", "--arrival-rate", "0.001", "--json", job.json)
+    job.wait_for_ranks(process, 2)
+    time.sleep(3)  # the next request comes in a quarter of an hour
+    process.send_signal(signal.SIGTERM)
+    code, _, _, _ = job.finish(process, 60)
+    assert code != 0

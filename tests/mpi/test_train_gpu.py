@@ -43,8 +43,8 @@ def stand_ins(monkeypatch, tmp_path):
     return say
 
 
-def train(job, ranks, *args, device="gpu", steps=3):
-    code, document, _, err = job.measure(ranks, *TINY, "--device", device, "--steps", steps, "--warm-up-steps", "0", *args)
+def train(job, ranks, *args, device="gpu", steps=3, shape=TINY):
+    code, document, _, err = job.measure(ranks, *shape, "--device", device, "--steps", steps, "--warm-up-steps", "0", *args)
     record, = document["records"]
     return code, record, err
 
@@ -121,6 +121,28 @@ def test_a_message_that_leaves_late_holds_what_was_sent(job, alone, stand_ins):
     stand_ins(nccl="late_sends=1:300")
     _, record, err = train(job, 2, "--micro-batches", "4", "--pp", "2", "--twin-every", "0", steps=2)
     assert losses(record) == pytest.approx(alone[:2], rel=1e-7), err
+
+
+def test_neighbours_that_send_to_each_other_do_not_wait_for_each_other(job, alone):
+    """ncclSend blocks its communicator until the peer receives. In 1F1B both neighbours send and then receive: with one communicator
+    for both directions the first step would never end."""
+    _, record, err = train(job, 2, "--micro-batches", "4", "--pp", "2", "--twin-every", "0", "--hang-after", "5s", steps=1)
+    assert losses(record) == pytest.approx(alone[:1], rel=1e-7), err
+
+
+def test_large_logits_do_not_leave_the_range_of_exponentials(job):
+    """Each exponential is that of a logit minus the largest one of all ranks. Any other number that the ranks agree on gives the same loss
+    as long as the logits are small."""
+    wide = ["train", "--hidden", "128", "--heads", "4", "--kv-heads", "2", "--head-dim", "4", "--feed-forward", "24", "--vocabulary", "64",
+            "--layers", "1", "--sequence", "8"]
+    args = ["--micro-batches", "2", "--twin-every", "0", "--learning-rate", "10"]
+    _, whole, err = train(job, 0, *args, "--library", "builtin", "--threads", "1", device="cpu", steps=8, shape=wide)
+    assert whole["metrics"], err
+    _, shared, err = train(job, 2, *args, "--tp", "2", steps=8, shape=wide)
+    assert shared["metrics"], err
+    # Nats: logits of that size, and e^100 is no fp32 number. Rounding grows with such steps: only the first ones are the same.
+    assert max(losses(whole)) > 100 and max(losses(shared)) > 100
+    assert losses(shared)[:3] == pytest.approx(losses(whole)[:3], rel=1e-3)
 
 
 def test_what_a_gpu_waits_for_is_exposed_and_no_computing(job, stand_ins):

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 
 #include <fmt/format.h>
 
+#include "bench/collectives/group_clock.h"
 #include "core/clock.h"
 
 namespace cb {
@@ -92,28 +94,17 @@ class PointMeasurement {
   }
 
   void sample() {
-    const double begun = monotonic_seconds();
-    const std::vector<double> before = clock_offsets();
+    for (const CollectiveLane& lane : lanes_) clocks_.emplace_back(lane.group);
     SamplePlan plan = point_.plan;
     plan.spans = {kArrival};
+    plan.begin = [this] { warm_ = true; };
     for (size_t i = 0; i < lanes_.size(); ++i) plan.spans.push_back(seconds_of_lane(i));
     const SampleRun run =
         context_.sampler.measure_spans(plan, [this](Spans& spans) { return timed_call(spans); });
-    const std::vector<double> after = clock_offsets();
-    for (size_t i = 0; i < lanes_.size(); ++i) {
+    for (GroupClock& clock : clocks_) clock.end();
+    arrivals_ = run.spans.of(kArrival);
+    for (size_t i = 0; i < lanes_.size(); ++i)
       results_[i].seconds = run.spans.of(seconds_of_lane(i));
-      // Converts arrivals to the clock of the group's first rank. Clocks drift, so the offset was
-      // taken before and after.
-      const double drift = (after[i] - before[i]) / std::max(1e-9, monotonic_seconds() - begun);
-      arrivals_.push_back(run.spans.of(kArrival));
-      for (double& at : arrivals_.back()) at += before[i] + drift * (at - begun);
-    }
-  }
-
-  std::vector<double> clock_offsets() const {
-    std::vector<double> out;
-    for (const CollectiveLane& lane : lanes_) out.push_back(lane.group.clock_offset());
-    return out;
   }
 
   void barrier() {
@@ -123,9 +114,10 @@ class PointMeasurement {
       context_.comm.barrier();
   }
 
-  // Seconds of the slowest lane.
+  // Seconds of the slowest lane. Of the calls that warm up nothing is looked at: those before have
+  // been.
   double timed_call(Spans& spans) {
-    const bool verified = std::has_single_bit(++timed_);
+    const bool verified = warm_ && std::has_single_bit(++timed_);
     if (verified) prepare();
     context_.watchdog.enter();
     // Ping-pong keeps its pair in step by itself; a barrier would only disturb other pairs.
@@ -148,9 +140,7 @@ class PointMeasurement {
   void find_slowest(size_t i) {
     PointResult& result = results_[i];
     result.slowest_seconds = lanes_[i].group.max(result.seconds);
-    const std::vector<double> first = lanes_[i].group.min(arrivals_[i]);
-    for (size_t k = 0; k < first.size(); ++k)
-      result.late_seconds.push_back(std::max(0.0, arrivals_[i][k] - first[k]));
+    result.late_seconds = clocks_[i].late(arrivals_);
     if (point_.collective == Collective::pingpong && !lanes_[i].call.initiates())
       result.seconds.clear();
   }
@@ -161,8 +151,10 @@ class PointMeasurement {
   const CollectivePoint& point_;  // what all lanes have in common
   std::vector<PointResult> results_;
   uint64_t iteration_ = 0;  // number of the data that prepare() made
+  bool warm_ = false;       // calls are timed now
   uint64_t timed_ = 0;
-  std::vector<std::vector<double>> arrivals_;  // by lane: start of each timed call, monotonic
+  std::deque<GroupClock> clocks_;  // by lane
+  std::vector<double> arrivals_;   // start of each timed call, monotonic
 };
 
 RunLanes alone(CollectiveCall& call) {

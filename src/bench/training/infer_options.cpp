@@ -8,7 +8,19 @@
 namespace cb::training {
 namespace {
 
+constexpr int64_t kRequests = 200;
 constexpr const char* kInferSubject = "clusterbench infer";
+
+// Whole numbers of a list may be held as integers.
+std::vector<double> rates_of(const Params& params) {
+  std::vector<double> out;
+  for (const ParamValue& value : params.all().at("arrival-rate")) {
+    Params one;
+    one.set("rate", value);
+    out.push_back(one.number("rate"));
+  }
+  return out;
+}
 
 bool acts_on_a_cache(const Fault& fault) {
   return fault.kind == Fault::Kind::bitflip || fault.kind == Fault::Kind::nan;
@@ -43,7 +55,15 @@ std::vector<ParamDef> infer_params() {
         integer("repetitions").help("timed generations").by_default("3").range(1, 1000000),
         choice("dtype", {"fp32"}).help("weights, cache and products").by_default("fp32"),
         integer("tp").help("ranks that share each matrix").by_default("1").range(1, 4096),
-        seed_param("of weights and prompts"),
+        number("arrival-rate")
+            .help("requests a second that arrive by chance at each replica: a further record for "
+                  "each rate")
+            .range(1e-6, 1e9)
+            .list(),
+        integer("requests")
+            .help("of each --arrival-rate and replica; 200 unless given")
+            .range(2, 1000000),
+        seed_param("of weights, prompts and arrivals"),
         text("inject-fault")
             .help("bitflip or nan @RANK[:LAYER] in the cache, to prove that it is found; RANK "
                   "alone flips a bit")}});
@@ -51,6 +71,8 @@ std::vector<ParamDef> infer_params() {
 
 void check_infer(const Params& params, Problems& problems) {
   check_shape(shape_of(params), problems);
+  if (params.has("requests") && !params.has("arrival-rate"))
+    problems.add("--requests", "needs --arrival-rate, by which they arrive");
   if (!params.has("inject-fault")) return;
   const auto fault = parse_fault(params.text("inject-fault"));
   if (!fault || !acts_on_a_cache(*fault))
@@ -66,6 +88,8 @@ InferOptions infer_options(const Params& params, int ranks) {
   out.generation = {1, params.integer("prompt"), params.integer("new-tokens")};
   out.seed = static_cast<uint64_t>(params.integer("seed"));
   out.repetitions = params.integer("repetitions");
+  if (params.has("arrival-rate")) out.rates = rates_of(params);
+  out.requests = params.has("requests") ? params.integer("requests") : kRequests;
   if (params.has("inject-fault")) out.fault = parse_fault(params.text("inject-fault")).value();
 
   Problems problems;

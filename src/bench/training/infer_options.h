@@ -11,8 +11,10 @@ struct InferOptions {
   Layout layout;
   Generation generation;  // its sequences are those of the point
   uint64_t seed = 1;
-  int64_t repetitions = 1;  // of a generation, timed
-  Fault fault;              // bitflip or nan, in the cache
+  int64_t repetitions = 1;         // of a generation, timed
+  std::vector<double> rates = {};  // requests per second of a replica; empty: no load
+  int64_t requests = 0;            // of each rate and replica
+  Fault fault;                     // bitflip or nan, in the cache
 
   Stage stage(int rank) const {
     return {.shape = shape,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,31 +75,40 @@ void InferSession::look_at_repetition() {
   if (mine && differs_.empty()) differs_ = said("infer.not_repeated", context_.who(), where(place));
 }
 
-double InferSession::one_generation(Spans& spans, Generated& measured) {
-  context_.watchdog.note(fmt::format("generation {}", generations_));
+bool InferSession::generate_once(const std::function<void(const Pass&)>& passed) {
   const bool last = generations_ == options_.repetitions;  // the first is not timed
   const Fault& fault = options_.fault;
-  static_cast<void>(backend_.take_ledger());
-  Pass pass = generator_.prefill();
-  measured.prompt_ledger = backend_.take_ledger();
-  take_pass(pass);
-  double seconds = pass.seconds;
-  spans.add("first_token", pass.seconds);
+  const auto take = [&](const Pass& pass) {
+    passed(pass);
+    take_pass(pass);
+  };
+  take(generator_.prefill());
   if (last && fault.kind != Fault::Kind::none && fault.rank == context_.comm.rank())
     generator_.spoil_cache(fault.layer, fault.kind == Fault::Kind::nan);
-  while (finite_ && generator_.chosen() < options_.generation.new_tokens) {
-    pass = generator_.step();
-    take_pass(pass);
+  while (finite_ && generator_.chosen() < options_.generation.new_tokens) take(generator_.step());
+  ++generations_;
+  return finite_;
+}
+
+double InferSession::one_generation(Spans& spans, Generated& measured) {
+  context_.watchdog.note(fmt::format("generation {}", generations_));
+  static_cast<void>(backend_.take_ledger());
+  double seconds = 0;
+  bool prompt = true;
+  const bool finite = generate_once([&](const Pass& pass) {
+    seconds += pass.seconds;
+    if (std::exchange(prompt, false)) {
+      measured.prompt_ledger = backend_.take_ledger();
+      return spans.add("first_token", pass.seconds);
+    }
     spans.add("token", pass.seconds);
     spans.add("exchanged", pass.exchanged);
-    seconds += pass.seconds;
-  }
-  ++generations_;
-  if (finite_) look_at_repetition();
+  });
+  if (finite) look_at_repetition();
   context_.progress.update(
       static_cast<double>(generations_) / static_cast<double>(options_.repetitions + 1),
       fmt::format("generation {} of {}", generations_, options_.repetitions + 1));
-  if (context_.comm.any(!finite_)) throw WrongData();
+  if (context_.comm.any(!finite)) throw WrongData();
   return seconds;
 }
 
@@ -124,21 +134,28 @@ Generated InferSession::generate() {
   return out;
 }
 
-void InferSession::add_checks(Record& record, size_t self, const Generated& measured) const {
+void add_infer_checks(Record& record, size_t self, const std::string& who, const Shape& shape,
+                      const Findings& found) {
   const auto add = [&](Check check, const Said& detail) {
     check.entity = self;
     if (!check.passed) check.detail = detail;
     record.checks.push_back(std::move(check));
   };
-  add({.name = "finite", .passed = not_finite_.empty()}, not_finite_);
-  if (measured.stopped) return;
+  add({.name = "finite", .passed = found.not_finite.empty()}, found.not_finite);
+  if (!found.cache_error) return;
   // Whoever got its data from the first rank differs too, and is not named.
-  add({.name = "repeat", .passed = differs_.empty()}, differs_);
-  const double limit = cache_limit(options_.shape);
-  Check cache{.name = "cache", .passed = measured.cache_error.value <= limit, .limit = limit};
-  if (std::isfinite(measured.cache_error.value)) cache.value = measured.cache_error.value;
-  add(std::move(cache),
-      said("infer.cache_differs", context_.who(), measured.cache_error.new_token));
+  add({.name = "repeat", .passed = found.differs.empty()}, found.differs);
+  const double limit = cache_limit(shape);
+  const CacheError& off = *found.cache_error;
+  Check cache{.name = "cache", .passed = off.value <= limit, .limit = limit};
+  if (std::isfinite(off.value)) cache.value = off.value;
+  add(std::move(cache), said("infer.cache_differs", who, off.new_token));
+}
+
+void InferSession::add_checks(Record& record, size_t self, const Generated& measured) const {
+  Findings found{not_finite_, differs_, {}};
+  if (!measured.stopped) found.cache_error = measured.cache_error;
+  add_infer_checks(record, self, context_.who(), options_.shape, found);
 }
 
 }  // namespace cb::training

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "bench/harness/case.h"
@@ -24,6 +25,14 @@ struct Generated {
 // add the same products in another order: docs/methods/infer.md.
 double cache_limit(const Shape& shape);
 
+// What the checks of generated tokens found on this rank.
+struct Findings {
+  Said not_finite, differs;
+  std::optional<CacheError> cache_error;  // nothing: wrong data ended it before
+};
+void add_infer_checks(Record& record, size_t self, const std::string& who, const Shape& shape,
+                      const Findings& found);
+
 // Generates again and again, once untimed and then --repetitions times, and compares. All calls are
 // collective over the job.
 class InferSession {
@@ -35,10 +44,18 @@ class InferSession {
   Generated generate();
   void add_checks(Record& record, size_t self, const Generated& measured) const;
 
+  // One generation, collective over the ranks of the replica alone. `passed` takes each pass as
+  // soon as its tokens are known. False, on all of them: a number was not finite.
+  bool generate_once(const std::function<void(const Pass&)>& passed);
+  // Behind it, collective over the same ranks: whether it had the bits of the first one.
+  void look_at_repetition();
+  // Where and on which rank it was found; empty if nothing was, or if another rank is named.
+  const Said& not_finite() const { return not_finite_; }
+  const Said& differs() const { return differs_; }
+
  private:
   double one_generation(Spans& spans, Generated& measured);
   void take_pass(const Pass& pass);
-  void look_at_repetition();
   bool first_of_replica(int64_t place);
   Said where(int64_t place) const;
 

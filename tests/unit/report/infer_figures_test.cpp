@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "report/infer_figures.h"
+#include "tests/unit/report/one_step.h"
 
 using namespace cb;
 
@@ -27,17 +28,7 @@ Record generated(int64_t batch, bool with_ceiling = true) {
 }
 
 std::optional<Figure> figure_of_infer(std::vector<Record> records) {
-  Campaign campaign;
-  campaign.profile.steps.push_back({.id = "step", .case_name = "infer"});
-  Document document;
-  document.records = std::move(records);
-  campaign.jobs.push_back({.step = "step", .document = std::move(document)});
-  const Judgement judgement;
-  const Catalogue catalogue;
-  const Paperwork papers;
-  const Texts texts(Lang::en);
-  return infer_figure({campaign, judgement, catalogue, texts, papers, {}},
-                      campaign.profile.steps.front());
+  return of_infer_step(std::move(records), infer_figure);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/clock.h"
 #include "kernels/hash.h"
 #include "model/counter_random.h"
 
@@ -116,6 +117,7 @@ void ExpertExchange::dispatch() {
   find_places();
   wire_.counts(counts_to_, counts_from_);
   pack();
+  packed_at_ = monotonic_seconds();
   dispatch_rows();
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/collectives/group_clock.h"
 #include "core/clock.h"
 
 namespace cb::moe {
@@ -15,6 +16,7 @@ namespace {
 struct WrongExchange {};
 
 constexpr uint64_t kFirstData = 1;
+constexpr const char* kPacked = "packed";
 
 const std::vector<std::string>& part_names() {
   static const std::vector<std::string> names{"dispatch", "dispatch rows", "combine",
@@ -68,13 +70,18 @@ void MoeSession::look_at_digest() {
 void MoeSession::sample() {
   SamplePlan plan = point_.plan;
   plan.spans = part_names();
-  plan.begin = [this] { timed_ = 0; };  // calls that warm up are counted by themselves
+  plan.spans.push_back(kPacked);
+  plan.begin = [this] { warm_ = true; };
+  GroupClock clock(group_);
+  // Of the cycles that warm up nothing is looked at: those before have been.
   const SampleRun run = context_.sampler.measure_spans(plan, [this](Spans& spans) {
-    const bool verified = std::has_single_bit(++timed_);
+    const bool verified = warm_ && std::has_single_bit(++timed_);
     if (verified) exchange_.prepare(++iteration_);
     const Said what = said("coll.timed", timed_);
     return cycle(verified ? &what : nullptr, &spans);
   });
+  clock.end();
+  out_.late = clock.late(run.spans.of(kPacked));
   PartTimes* const parts[] = {&out_.dispatch, &out_.dispatch_rows, &out_.combine,
                               &out_.combine_rows};
   for (size_t i = 0; i < part_names().size(); ++i) parts[i]->own = run.spans.of(part_names()[i]);
@@ -85,6 +92,7 @@ void MoeSession::sample() {
 double MoeSession::cycle(const Said* verified, Spans* spans) {
   std::vector<double> seconds;
   seconds.push_back(timed([this] { exchange_.dispatch(); }));
+  if (spans != nullptr) spans->add(kPacked, exchange_.packed_at());
   if (verified) {
     verify_dispatch(*verified);
     exchange_.poison_rows();

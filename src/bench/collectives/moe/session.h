@@ -20,7 +20,8 @@ struct PartTimes {
 // What was measured on this rank.
 struct Exchanged {
   PartTimes dispatch, dispatch_rows, combine, combine_rows;
-  int verified = 0;  // calls of dispatch, and calls of combine, of which all was looked at
+  std::vector<double> late;  // seconds after the first rank that this one had packed
+  int verified = 0;          // calls of dispatch, and calls of combine, of which all was looked at
   std::optional<Wrong> wrong_dispatch, wrong_combine;
   Said wrong_digest;
   bool looked_at_combine = false;
@@ -56,6 +57,7 @@ class MoeSession {
   ExpertExchange& exchange_;
   Exchanged out_;
   uint64_t iteration_ = 0;
+  bool warm_ = false;  // cycles are timed now
   uint64_t timed_ = 0;
 };
 

@@ -17,6 +17,7 @@ constexpr std::array<uint8_t, 8> kFp8{0x38, 0x40, 0x44, 0x48, 0xb8, 0xc0, 0xc4, 
 constexpr std::array<uint16_t, 8> kBf16{0x3f80, 0x4000, 0x4040, 0x4080,
                                         0xbf80, 0xc000, 0xc040, 0xc080};
 constexpr std::array<int8_t, 4> kFactors{1, 2, -1, -2};
+constexpr std::array<float, 4> kScales{0.5F, 1, 2, 4};
 constexpr size_t kPerWord = 16;  // elements of a random number; divides 128
 
 float from_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
@@ -74,10 +75,9 @@ void TokenData::elements(uint64_t seed, std::span<int8_t> out) const {
   fill_codes<int8_t>(seed, kIntegers, out);
 }
 
-// A half, 1, 2 or 4.
 float TokenData::scale(uint64_t seed, size_t block) const {
   if (format_.dispatch_bytes != 1) return 1;
-  return std::ldexp(0.5F, static_cast<int>(mixed(~seed + block) & 3));
+  return kScales[mixed(~seed + block) & 3];
 }
 
 void TokenData::write_payload(const TokenId& id, std::byte* out) const {
@@ -181,9 +181,11 @@ void TokenData::expected_sum(const TokenId& id, std::span<const int32_t> experts
     const int weight = weight_of_place(i, top_k_);
     for (size_t j = 0; j < factor.size(); ++j) factor[j] += weight * f[j];
   }
-  for (size_t j = 0; j < sum.size(); ++j)
-    sum[j] = static_cast<float>(factor[j] * x[j]) *
-             scale(seed, j / static_cast<size_t>(TokenFormat::kScaled));
+  constexpr auto kBlock = static_cast<size_t>(TokenFormat::kScaled);
+  for (size_t at = 0; at < sum.size(); at += kBlock) {
+    const float value = scale(seed, at / kBlock);
+    for (size_t j = at; j < at + kBlock; ++j) sum[j] = static_cast<float>(factor[j] * x[j]) * value;
+  }
 }
 
 }  // namespace cb::moe

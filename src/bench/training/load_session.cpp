@@ -1,0 +1,226 @@
+#include "bench/training/load_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/clock.h"
+#include "model/counter_random.h"
+
+namespace cb::training {
+namespace {
+
+// Ranks that wait for a request hear at least so often that the job goes on.
+constexpr double kHeartbeatSeconds = 0.1;
+
+void sleep_seconds(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+InferOptions of_size(InferOptions options, int64_t sequences) {
+  if (sequences != options.generation.sequences) options.fault = Fault();  // planted once
+  options.generation.sequences = sequences;
+  return options;
+}
+
+}  // namespace
+
+std::vector<int64_t> generation_sizes(int64_t most) {
+  std::vector<int64_t> out;
+  for (int64_t size = 1; size < most; size *= 2) out.push_back(size);
+  out.push_back(most);
+  return out;
+}
+
+double load_memory(const Shape& shape, int tensor, const Generation& most, int element_bytes) {
+  const auto needed = [&](int64_t sequences) {
+    return inference_memory(shape, tensor, {sequences, most.prompt, most.new_tokens},
+                            element_bytes);
+  };
+  double out = needed(0);  // the weights
+  for (const int64_t size : generation_sizes(most.sequences)) out += needed(size) - needed(0);
+  return out;
+}
+
+struct LoadSession::Sized {
+  Sized(Context& context, const InferOptions& all, int64_t sequences, Backend<float>& backend,
+        Fabric<float>& fabric, Parameters<float>& parameters, const Text& text)
+      : options(of_size(all, sequences)),
+        generator(backend, fabric, options.stage(context.comm.rank()), parameters,
+                  options.generation, text,
+                  options.stage(context.comm.rank()).at.data * all.generation.sequences),
+        session(context, options, backend, fabric, generator) {}
+
+  const InferOptions options;
+  Generator<float> generator;
+  InferSession session;
+};
+
+// The first rank of a replica serves; the others do what it announces.
+class LoadSession::Replica final : public Server {
+ public:
+  explicit Replica(LoadSession& load, size_t requests) : load_(load), requests_(requests) {}
+
+  double now() override { return monotonic_seconds() - zero_ - checking_; }
+
+  bool wait_until(double moment) override {
+    for (double left = moment - now(); left > 0; left = moment - now()) {
+      sleep_seconds(std::min(left, kHeartbeatSeconds));
+      load_.context_.watchdog.progress();
+      if (left > kHeartbeatSeconds && !load_.announce(0)) return false;
+    }
+    return true;
+  }
+
+  std::optional<Serving> generate(size_t first, size_t count) override {
+    if (!load_.announce(count)) return std::nullopt;
+    Serving out{.first = first, .count = count, .begin = now()};
+    begun_ = monotonic_seconds();
+    bool prompt = true;
+    const bool finite = load_.generate(load_.sized_for(count), [&](const Pass& pass) {
+      leave_out(monotonic_seconds() - begun_ - pass.seconds);
+      out.end = now();
+      if (std::exchange(prompt, false)) out.first_token = out.end;
+      begun_ = monotonic_seconds();
+    });
+    tell(first + count);
+    leave_out(monotonic_seconds() - begun_);
+    if (!finite) return std::nullopt;
+    return out;
+  }
+
+ private:
+  void leave_out(double seconds) { checking_ += std::max(0.0, seconds); }
+  void tell(size_t served) {
+    load_.context_.progress.update(static_cast<double>(served) / static_cast<double>(requests_),
+                                   fmt::format("request {} of {}", served, requests_));
+  }
+
+  LoadSession& load_;
+  size_t requests_;
+  double zero_ = monotonic_seconds();
+  double checking_ = 0;  // seconds of checks, in which the clock stands
+  double begun_ = 0;     // monotonic: the pass that goes on
+};
+
+LoadSession::LoadSession(Context& context, const InferOptions& options, Backend<float>& backend,
+                         Fabric<float>& fabric, Parameters<float>& parameters, const Text& text)
+    : context_(context), options_(options), fabric_(fabric) {
+  for (const int64_t size : generation_sizes(options.generation.sequences))
+    sizes_.push_back(
+        std::make_unique<Sized>(context, options, size, backend, fabric, parameters, text));
+}
+
+LoadSession::~LoadSession() = default;
+
+LoadSession::Sized& LoadSession::sized_for(size_t count) {
+  const auto enough = [&](const auto& sized) {
+    return sized->options.generation.sequences >= static_cast<int64_t>(count);
+  };
+  return **std::ranges::find_if(sizes_, enough);
+}
+
+bool LoadSession::generate(Sized& sized, const std::function<void(const Pass&)>& passed) {
+  const bool finite = sized.session.generate_once(passed);
+  if (finite) sized.session.look_at_repetition();
+  return finite;
+}
+
+// The first time of each size is what later ones are compared with. Those of all sequences are
+// timed behind it: back to back they are what the replica can do.
+bool LoadSession::generate_each_size(Loaded& out) {
+  for (const auto& sized : sizes_) {
+    const bool full = sized == sizes_.back();
+    for (int64_t i = 0; i <= (full ? options_.repetitions : 0); ++i) {
+      context_.watchdog.note(
+          fmt::format("{} sequences before the load", sized->options.generation.sequences));
+      double seconds = 0;
+      if (!generate(*sized, [&](const Pass& pass) { seconds += pass.seconds; })) return false;
+      if (i > 0) out.full_seconds.push_back(seconds);
+    }
+  }
+  // One rank of the replica is named, so each says what it found only when all are through.
+  return std::ranges::all_of(sizes_, [](const auto& s) { return s->session.differs().empty(); });
+}
+
+// Collective over the replica. False: on all of its ranks nothing more is generated.
+bool LoadSession::announce(size_t count, bool ended) {
+  float said[2] = {static_cast<float>(count), ended || context_.cancel.cancelled() ? 1.0F : 0.0F};
+  fabric_.tensor->all_reduce_max(said, 2);
+  announced_ = static_cast<size_t>(said[0]);
+  stopped_ = said[1] > 0;
+  return !stopped_;
+}
+
+void LoadSession::lead(Loaded& out, double rate, int64_t requests) {
+  const int replica = options_.stage(context_.comm.rank()).at.data;
+  out.arrivals =
+      poisson_arrivals(rate, requests, mixed(options_.seed) ^ static_cast<uint64_t>(replica));
+  Replica server(*this, out.arrivals.size());
+  const auto most = static_cast<size_t>(options_.generation.sequences);
+  out.servings = serve(out.arrivals, most, server);
+  const bool all = !out.servings.empty() &&
+                   out.servings.back().first + out.servings.back().count == out.arrivals.size();
+  if (all && !stopped_) static_cast<void>(announce(0, true));
+  for (const Serving& one : out.servings) {
+    if (one.count == most) out.full_seconds.push_back(one.end - one.begin);
+  }
+}
+
+void LoadSession::follow() {
+  while (announce(0)) {
+    context_.watchdog.progress();
+    if (announced_ > 0 && !generate(sized_for(announced_), [](const Pass&) {})) return;
+  }
+}
+
+// Other replicas have queues of their own, and are ready at other times. None of them ends a wait
+// of this one before the job's deadline.
+bool LoadSession::all_are_good(bool mine) {
+  constexpr double kGood = 0, kWrong = 1, kCancelled = 2;
+  context_.watchdog.note("waiting for the replicas that still serve");
+  const double said = context_.cancel.cancelled() ? kCancelled : mine ? kGood : kWrong;
+  const auto pending = context_.comm.start_max(said);
+  std::optional<double> worst;
+  while (!(worst = pending->result())) {
+    context_.watchdog.progress();
+    sleep_seconds(0.002);
+  }
+  if (*worst == kCancelled) throw Interrupted();
+  return *worst == kGood;
+}
+
+void LoadSession::find(Findings& found) {
+  for (const auto& sized : sizes_) {
+    if (found.not_finite.empty()) found.not_finite = sized->session.not_finite();
+    if (found.differs.empty()) found.differs = sized->session.differs();
+  }
+}
+
+Loaded LoadSession::run(double rate, int64_t requests) {
+  Loaded out;
+  const bool begun = all_are_good(generate_each_size(out));
+  if (begun) {
+    context_.watchdog.note(fmt::format("{} requests at {} a second", requests, rate));
+    if (options_.stage(context_.comm.rank()).at.tensor == 0)
+      lead(out, rate, requests);
+    else
+      follow();
+  }
+  find(out.found);
+  out.good = begun && all_are_good(out.found.not_finite.empty() && out.found.differs.empty());
+  if (context_.comm.any(!out.found.not_finite.empty())) return out;
+  context_.watchdog.note("all tokens without a cache");
+  CacheError& worst = out.found.cache_error.emplace();
+  for (const auto& sized : sizes_) {
+    const CacheError off = sized->generator.compare_without_cache();
+    if (!std::isnan(worst.value) && !(off.value <= worst.value)) worst = off;
+  }
+  return out;
+}
+
+}  // namespace cb::training
