@@ -19,7 +19,7 @@ from gpu_fleet import BUS, FAULTS, batches_of, faults_of, hosts_of, run_fleet, w
 from gpu_node import failing, open_points  # noqa: E402
 from netns_lab import NetnsLab, why_not  # noqa: E402
 
-TRIES = 1
+TRIES = 3
 PROFILES = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")] + ["nccl-nodes", "nccl-cluster", "nccl-matrix", "nccl-matrix-sharp", "nccl-matrix-nvl72", "gds"]
 
 
