@@ -1,6 +1,7 @@
 """infer on one rank: what a user sees."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -236,3 +237,32 @@ def test_a_fault_of_the_cache_leaves_the_load_without_numbers(tmp_path):
 def test_requests_without_a_rate_are_refused():
     done = infer("--requests", 5)
     assert done.returncode == 2 and "needs --arrival-rate" in done.stderr
+
+
+def mixed(z):
+    """SplitMix64 (Steele, Lea & Flood 2014), written again."""
+    mask = (1 << 64) - 1
+    z = (z + 0x9E3779B97F4A7C15) & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
+
+def gaps_of(seed, replica, rate, count):
+    of_replica = mixed(mixed(seed) ^ replica)
+    drawn = [(mixed(of_replica ^ i) >> 11) / 2**53 for i in range(count)]
+    return [-math.log1p(-u) / rate for u in drawn]
+
+
+def test_each_wait_follows_from_the_arrivals_and_the_services_before(tmp_path):
+    """Lindley's recursion: a request waits for what is left of the wait and the service before it. Taking it up costs some more."""
+    _, record = under_load(tmp_path / "i.json", "--arrival-rate", 60, "--requests", 150, "--seed", 5, "--hidden", 512, "--layers", 4)
+    if not any(m["name"] == "queueing_seconds" for m in record["metrics"]):
+        pytest.skip(f"too slow now: {record['notes']}")
+    waits, whole = values(record, "queueing_seconds"), values(record, "request_seconds")
+    gaps = gaps_of(5, 0, 60, 150)
+    assert values(record, "offered_requests_per_second") == [pytest.approx(150 / sum(gaps))]
+    behind = [waits[i - 1] + (whole[i - 1] - waits[i - 1]) - gaps[i] for i in range(1, 150)]
+    assert all(wait >= max(0, least) - 1e-9 for wait, least in zip(waits[1:], behind))
+    excess = sorted(wait - max(0, least) for wait, least in zip(waits[1:], behind))
+    assert excess[75] < 0.02  # seconds

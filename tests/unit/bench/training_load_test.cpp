@@ -1,0 +1,86 @@
+// What a replica under load gave, as figures; and what it holds in memory.
+#include <doctest/doctest.h>
+
+#include "bench/training/load_record.h"
+
+using namespace cb;
+using namespace cb::training;
+
+namespace {
+
+InferOptions two_at_once() {
+  InferOptions out;
+  out.generation = {2, 4, 5};
+  return out;
+}
+
+// Three requests: the first alone for 2 s, then two together for 2 s.
+Loaded three_served() {
+  Loaded out{.arrivals = {1, 2, 2.5}, .servings = {{0, 1, 1, 2, 3}, {1, 2, 3, 4, 5}}};
+  out.full_seconds = {1.5, 2};  // one before the load
+  return out;
+}
+
+Record figures_at(double rate) {
+  Record out{.case_name = "infer"};
+  add_load_figures(out, out.entity({"h", "rank", "0"}), two_at_once(), rate, three_served());
+  return out;
+}
+
+double only_sample(const Record& record, const char* name) {
+  const Metric* metric = record.find(name);
+  REQUIRE_MESSAGE(metric != nullptr, name);
+  REQUIRE(metric->samples.count() == 1);
+  return metric->samples.list().front();
+}
+
+std::vector<double> samples_of(const Record& record, const char* name) {
+  const Metric* metric = record.find(name);
+  REQUIRE_MESSAGE(metric != nullptr, name);
+  return {metric->samples.list().begin(), metric->samples.list().end()};
+}
+
+}  // namespace
+
+TEST_CASE("figures of a load by hand") {
+  const Record r = figures_at(1);
+  CHECK(only_sample(r, "offered_requests_per_second") == doctest::Approx(3 / 2.5));
+  CHECK(only_sample(r, "offered_tokens_per_second") == doctest::Approx(6));
+  CHECK(only_sample(r, "requests_per_second") == doctest::Approx(3 / 5.0));
+  CHECK(only_sample(r, "generated_tokens_per_second") == doctest::Approx(3));
+  CHECK(only_sample(r, "capacity_requests_per_second") == doctest::Approx(2 / 1.75));
+  CHECK(only_sample(r, "busy_share") == doctest::Approx(4 / 5.0));
+  CHECK(samples_of(r, "requests_of_generation") == std::vector<double>{1, 2});
+  CHECK(samples_of(r, "queueing_seconds") == std::vector<double>{0, 1, 0.5});
+  CHECK(samples_of(r, "request_first_token_seconds") == std::vector<double>{1, 2, 1.5});
+  // Between the second and the third of three: 0.8 of the way.
+  CHECK(only_sample(r, "request_first_token_p90_seconds") == doctest::Approx(1.9));
+  CHECK(samples_of(r, "request_seconds") == std::vector<double>{2, 3, 2.5});
+  CHECK(samples_of(r, "request_token_seconds") == std::vector<double>(3, 0.25));
+  CHECK(r.notes.empty());
+}
+
+TEST_CASE("from the capacity on latencies from the arrival are left out, with the reason") {
+  const double capacity = 2 / 1.75;
+  CHECK(figures_at(capacity * 0.999).find("request_seconds") != nullptr);
+  const Record r = figures_at(capacity);
+  for (const char* name : {"queueing_seconds", "request_first_token_seconds",
+                           "request_first_token_p90_seconds", "request_seconds"})
+    CHECK_MESSAGE(r.find(name) == nullptr, name);
+  CHECK(r.find("request_token_seconds") != nullptr);
+  CHECK(r.find("requests_per_second") != nullptr);
+  REQUIRE(r.notes.size() == 1);
+  CHECK(r.notes[0].text().find("h:0: 1.14 /s are offered and at most 1.14 /s") == 0);
+}
+
+TEST_CASE("a replica holds a generator for each power of two, and for the batch") {
+  CHECK(generation_sizes(1) == std::vector<int64_t>{1});
+  CHECK(generation_sizes(3) == std::vector<int64_t>{1, 2, 3});
+  CHECK(generation_sizes(8) == std::vector<int64_t>{1, 2, 4, 8});
+  const Shape shape = {"small", 2, 12, 4, 2, 6, 10, 14};
+  const auto alone = [&](int64_t n) { return inference_memory(shape, 1, {n, 7, 6}, 4); };
+  CHECK(load_memory(shape, 1, {1, 7, 6}, 4) == doctest::Approx(alone(1)));
+  // The weights once.
+  CHECK(load_memory(shape, 1, {3, 7, 6}, 4) ==
+        doctest::Approx(alone(1) + alone(2) + alone(3) - 2 * alone(0)));
+}
