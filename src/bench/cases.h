@@ -9,6 +9,7 @@ Case info_case();
 Case preflight_case();
 Case mpi_case();
 Case moe_case();
+Case kv_transfer_case();
 Case nccl_case();
 Case overlap_case();
 Case locate_case();

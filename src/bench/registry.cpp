@@ -21,6 +21,7 @@ const std::vector<Case>& all_cases() {
       overlap_case(),
       mpi_case(),
       moe_case(),
+      kv_transfer_case(),
       nics_case(),
       fabric_case(),
       roce_case(),

@@ -35,6 +35,12 @@ run unreliable 2 verbs --rails rxe0,rxe1 --op write,send --service uc,ud --test 
   --iterations 60 --repetitions 1 --round-deadline 60s
 run spoiled 2 verbs --rails rxe0,rxe1 --op write,read,send --test bandwidth --size 8K --iterations 60 --repetitions 1 \\
   --inject-fault 1
+# A cache's pages by RDMA writes: 4 layers of 8 pages of 4 KiB, two pairs of ranks on two devices.
+run pages 4 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 3 --window 8 \\
+  --schedule together,one-at-a-time
+run packed 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 3 --pack
+run misplaced 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 3 \\
+  --inject-fault swap@1:2
 run events 2 verbs --rails rxe0,rxe1 --op write,send --size 64 --iterations 40 --repetitions 1 --events --qps 2
 ip link set v1 mtu 4500
 run mtu 2 verbs --rails rxe0,rxe1 --test bandwidth --size 8K --iterations 20 --repetitions 1
@@ -159,6 +165,29 @@ def test_a_spoiled_byte_is_caught_and_located(boot):
     assert wrong["read"] == []  # the reader is rank 0
     for record in left.records:
         assert bool(record["metrics"]) == (not wrong[record["params"]["op"]])
+
+
+@pytest.mark.parametrize("name, ranks, messages", [("pages", 4, 32), ("packed", 2, 4)])
+def test_pages_of_a_cache_go_by_writes_and_are_all_right(boot, name, ranks, messages):
+    left = boot(name)
+    assert left.rc == 0, left.told()
+    assert len(left.records) == (2 if name == "pages" else 1)
+    for record in left.records:
+        assert len(record["checks"]) == ranks and all(c["passed"] for c in record["checks"])
+        assert f"4 layers of 8 pages of 4.00 KiB: 128 KiB in {messages} messages" in record["facts"]["cache"]
+        for value in metric(record, "transfer_seconds"):
+            assert value["summary"]["n"] == 3 and value["summary"]["min"] > 0
+        pairs = {(e["id"], e["peer"]) for e in record["entities"] if e["kind"] == "pair"}
+        assert pairs == {(f"rank {i}", f"vmlab:rank {i + ranks // 2}") for i in range(ranks // 2)}
+        assert not any("ceiling" in m for m in record["metrics"])  # soft-RoCE has no rate
+
+
+def test_a_page_in_the_wrong_place_is_named(boot):
+    left = boot("misplaced")
+    assert left.rc == 1, left.told()
+    bad, = [c for c in left.records[0]["checks"] if not c["passed"]]
+    assert "vmlab rank 0 → vmlab rank 1: transfer 1: layer 2, page 4: layer 2, page 5 came in its place" in bad["detail"]
+    assert left.records[0]["metrics"] == []
 
 
 def test_sleeping_for_completions(boot):

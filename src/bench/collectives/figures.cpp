@@ -25,15 +25,11 @@ Entity self(const Context& context) {
   return {context.place.host, "rank", std::to_string(context.comm.rank())};
 }
 
-std::string rank_name(const Context& context, int rank) {
-  const int host = context.place.host_of_rank[static_cast<size_t>(rank)];
-  return fmt::format("{} rank {}", context.place.hosts[static_cast<size_t>(host)], rank);
-}
-
 // The pair in which this rank is the lower one.
 size_t own_pair(Record& record, const Context& context) {
   const int partner = context.comm.rank() + context.comm.size() / 2;
-  return record.entity({context.place.host, "pair", context.who(), rank_name(context, partner)});
+  return record.entity(
+      {context.place.host, "pair", context.who(), rank_name(context.place, partner)});
 }
 
 bool leads_pair(const Context& context) { return context.comm.rank() < context.comm.size() / 2; }

@@ -48,6 +48,11 @@ void GroupComm::broadcast(std::span<std::byte> bytes) const {
 
 double GroupComm::clock_offset() const { return comm_ ? cb::clock_offset(comm_->get()) : 0; }
 
+std::string rank_name(const RankMap& place, int rank) {
+  const int host = place.host_of_rank[static_cast<size_t>(rank)];
+  return fmt::format("{} rank {}", place.hosts[static_cast<size_t>(host)], rank);
+}
+
 int group_of(const RankMap& place, int rank, const std::string& split) {
   const int ranks = static_cast<int>(place.host_of_rank.size());
   const int half = std::max(1, ranks / 2);

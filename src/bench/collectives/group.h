@@ -40,6 +40,9 @@ class GroupComm {
   int size_ = 1;
 };
 
+// "node03 rank 5", for messages.
+std::string rank_name(const RankMap& place, int rank);
+
 // The group in which this process measures.
 struct Group {
   GroupComm comm = {};

@@ -74,8 +74,7 @@ CaseInfo describe_moe() {
 std::vector<std::string> names_of_ranks(const RankMap& place) {
   std::vector<std::string> out;
   for (size_t r = 0; r < place.host_of_rank.size(); ++r)
-    out.push_back(
-        fmt::format("{} rank {}", place.hosts[static_cast<size_t>(place.host_of_rank[r])], r));
+    out.push_back(rank_name(place, static_cast<int>(r)));
   return out;
 }
 

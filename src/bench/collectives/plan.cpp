@@ -201,6 +201,22 @@ std::vector<MetricDef> collective_metrics() {
       {"latency_seconds", "seconds", Better::lower, "pingpong: half of the round trip, per pair"}};
 }
 
+SamplePlan plan_of_long_samples(const Params& params, uint64_t warm_up_samples) {
+  SamplePlan plan;
+  const bool counted = params.has("iterations");
+  plan.stop.max_seconds =
+      counted ? std::numeric_limits<double>::infinity() : params.number("duration");
+  plan.stop.min_samples = 5;
+  if (counted) {
+    plan.stop.min_samples = plan.stop.max_samples =
+        static_cast<uint64_t>(params.integer("iterations"));
+    plan.stop.target_half_width = 0;  // exactly that many
+  }
+  plan.warm_up_seconds = 0.5;
+  plan.warm_up_samples = warm_up_samples;
+  return plan;
+}
+
 std::vector<CollectivePoint> plan_collectives(const Context& context, const Params& params,
                                               const PlanLimits& limits, Problems& problems) {
   CollectivePoint point{.plan = sample_plan(params),

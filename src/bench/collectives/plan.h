@@ -25,6 +25,10 @@ std::vector<ParamDef> collective_params(const std::vector<std::string>& types,
 std::vector<MetricDef> collective_metrics();
 FaultPlan collective_fault();
 
+// The plan of a case whose iterations are long: --iterations exactly, or --duration with at least
+// five of them.
+SamplePlan plan_of_long_samples(const Params& params, uint64_t warm_up_samples);
+
 // Every point that was asked for. Loops nest in this order: ops, types, reductions (once for an op
 // that reduces nothing), sizes. Adds problems: a size that leaves a rank without a block, a count
 // beyond what one call counts, buffers without room, a fault for a rank that does not exist. Sizes

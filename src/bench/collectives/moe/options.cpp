@@ -1,9 +1,8 @@
 #include "bench/collectives/moe/options.h"
 
-#include <limits>
-
 #include <fmt/format.h>
 
+#include "bench/collectives/plan.h"
 #include "bench/harness/shared_params.h"
 #include "core/param_builder.h"
 #include "core/units.h"
@@ -22,24 +21,8 @@ std::optional<FaultKind> kind_of_fault(std::string_view name) {
   return std::nullopt;
 }
 
-SamplePlan moe_plan(const Params& params) {
-  SamplePlan plan;
-  const bool counted = params.has("iterations");
-  plan.stop.max_seconds =
-      counted ? std::numeric_limits<double>::infinity() : params.number("duration");
-  plan.stop.min_samples = 5;
-  if (counted) {
-    plan.stop.min_samples = plan.stop.max_samples =
-        static_cast<uint64_t>(params.integer("iterations"));
-    plan.stop.target_half_width = 0;  // exactly that many
-  }
-  plan.warm_up_seconds = 0.5;
-  plan.warm_up_samples = 10;
-  return plan;
-}
-
 MoePoint common_point(const Params& params, int ranks) {
-  MoePoint out{.plan = moe_plan(params)};
+  MoePoint out{.plan = plan_of_long_samples(params, 10)};
   out.router = {.experts = static_cast<int>(params.integer("experts")),
                 .top_k = static_cast<int>(params.integer("top-k")),
                 .ranks = ranks};

@@ -39,14 +39,18 @@ uint32_t random_sequence() { return std::random_device{}() & 0xffffffU; }
 
 }  // namespace
 
-Link::Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, bool receives)
+Link::Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, bool receives,
+           std::optional<Regions> regions)
     : device_(std::move(device)),
       spec_(spec),
       gid_(choose_gid(*device_, spec)),
       stride_(stride_of(spec)),
       slots_(slots_of(spec)),
       region_(rounded(stride_ * slots_, kRegion)),
-      memory_(make_memory(*device_, spec, 2 * region_ * static_cast<uint64_t>(spec.qps))),
+      in_begin_(regions ? rounded(regions->out, kRegion)
+                        : region_ * static_cast<uint64_t>(spec.qps)),
+      memory_(make_memory(*device_, spec,
+                          in_begin_ + (regions ? rounded(regions->in, kRegion) : in_begin_))),
       control_(*device_, spec),
       sequence_(random_sequence()) {
   if (spec_.events) {
@@ -104,7 +108,7 @@ Address Link::address() const {
   a.sequence = sequence_;
   a.key = memory_->region().rkey;
   a.out = memory_->address();
-  a.in = a.out + region_ * pairs_.size();
+  a.in = a.out + in_begin_;
   a.reads = device_->limits.max_qp_rd_atom;
   a.control = control_.number();
   for (const QpPtr& qp : pairs_) a.pairs.push_back(qp->qp_num);
@@ -137,7 +141,7 @@ void Link::connect(const Address& peer) {
 }
 
 uint64_t Link::in_offset(size_t q, uint64_t slot) const {
-  return region_ * pairs_.size() + offset(q, slot) + (spec_.service == Service::ud ? kGrhBytes : 0);
+  return in_begin_ + offset(q, slot) + (spec_.service == Service::ud ? kGrhBytes : 0);
 }
 
 std::byte* Link::out(size_t q, uint64_t slot) const { return memory_->host() + offset(q, slot); }

@@ -11,14 +11,22 @@ namespace cb::verbs {
 
 constexpr uint64_t kGrhBytes = 40;  // bytes in front of every received datagram
 
+// Bytes of the regions, for a caller that places its messages itself.
+struct Regions {
+  uint64_t out = 0;
+  uint64_t in = 0;
+};
+
 // One end of a connection to one peer: memory, completion queues, queue pairs. The memory is one
 // registered piece. It has two regions for each queue pair: `out` to send from (or for the peer to
 // read), and `in` to receive in (or for the peer to write). A region is cut into slots, one for
 // each message, which are used in turn; a region of small messages has 4 KiB.
 class Link {
  public:
-  // Makes the queue pairs. Throws Error if the device cannot.
-  Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, bool receives);
+  // Makes the queue pairs. With `regions` all of them share two regions of these sizes, which have
+  // no slots. Throws Error if the device cannot.
+  Link(std::shared_ptr<const Device> device, const Spec& spec, bool sends, bool receives,
+       std::optional<Regions> regions = {});
 
   Address address() const;
   // Throws Error that names the peer.
@@ -66,6 +74,7 @@ class Link {
   Spec spec_;
   const RdmaGid* gid_;
   uint64_t stride_, slots_, region_;
+  uint64_t in_begin_;  // offset of the `in` regions
   std::unique_ptr<TransferMemory> memory_;
   ChannelPtr channel_;
   CqPtr send_cq_, receive_cq_;

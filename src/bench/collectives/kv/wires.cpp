@@ -1,0 +1,108 @@
+#include "bench/collectives/kv/wires.h"
+
+#include <algorithm>
+
+#include "bench/collectives/link_rates.h"
+
+namespace cb::kv {
+namespace {
+
+// A transfer that is this slow, and a margin, is given up.
+constexpr double kLeastBytesPerSecond = 20e6, kMarginSeconds = 20;
+
+verbs::Spec spec_of_writes(const Params& params) {
+  verbs::Spec spec;
+  spec.depth = static_cast<int>(params.integer("window"));
+  spec.service_level = static_cast<int>(params.integer("sl"));
+  spec.traffic_class = static_cast<int>(params.integer("tc"));
+  if (params.has("gid-index")) spec.gid_index = static_cast<int>(params.integer("gid-index"));
+  return spec;
+}
+
+int host_of(const Context& context, int rank) {
+  return context.place.host_of_rank[static_cast<size_t>(rank)];
+}
+
+}  // namespace
+
+Wires::Wires(Context& context, const Params& params, const std::vector<KvPoint>& points,
+             const GroupComm& all)
+    : common_(spec_of_writes(params)) {
+  if (params.text("backend") == "mpi") {
+    std::vector<double> rates(context.place.host_of_rank.size(), 0);
+    rates[static_cast<size_t>(context.comm.rank())] = host_network_rate(context.inventory);
+    host_rates_ = all.max(rates);
+    return;
+  }
+  verbs_ = verbs::set_up(context, params.texts("rails"));
+  skip_ = verbs_->skip;
+  if (!skip_.empty()) return;
+  std::vector<verbs::Point> wanted;
+  for (const KvPoint& point : points) wanted.push_back({spec(point), params});
+  verbs::require_supported(context, *verbs_, wanted);
+}
+
+verbs::Spec Wires::spec(const KvPoint& point) const {
+  verbs::Spec out = common_;
+  out.bytes =
+      static_cast<uint64_t>(point.pack ? point.shape.layer_bytes() : point.shape.page_bytes());
+  return out;
+}
+
+// The ranks of a host take its NICs in turn.
+int Wires::rail_of(const Context& context, int rank) const {
+  const auto begin = context.place.host_of_rank.begin();
+  const auto place = std::count(begin, begin + rank, host_of(context, rank));
+  return static_cast<int>(place) % verbs_->rail_count();
+}
+
+std::unique_ptr<PageWire> Wires::connect(Context& context, const KvPoint& point, MPI_Comm comm,
+                                         const Seat& seat) const {
+  Watchdog& watchdog = context.watchdog;
+  const PairEnd end{.comm = comm,
+                    .peer = seat.peer(),
+                    .sends = seat.sends,
+                    .window = point.window,
+                    .deadline_seconds = kMarginSeconds + static_cast<double>(point.shape.bytes()) /
+                                                             kLeastBytesPerSecond,
+                    .moved = [&watchdog] { watchdog.progress(); }};
+  context.watchdog.note("connecting the pairs");
+  const Watchdog::Bounded connecting(context.watchdog, patience_of_end(point));
+  std::unique_ptr<PageWire> wire;
+  Said failed;
+  try {
+    wire = make(context, point, end);
+  } catch (const std::exception& e) {
+    failed = said("said.of", seat.name, said_by(e));
+  }
+  if (context.comm.any(wire == nullptr)) wire.reset();
+  if (!failed.empty()) throw Error(failed);
+  return wire;
+}
+
+std::unique_ptr<PageWire> Wires::make(Context& context, const KvPoint& point,
+                                      const PairEnd& end) const {
+  const uint64_t bytes = memory_of_end(point);
+  if (!verbs_) return make_mpi_wire(end, bytes, PagePool::kGuardBytes);
+  const auto rail = static_cast<size_t>(rail_of(context, context.comm.rank()));
+  return make_verbs_wire(end, bytes, PagePool::kGuardBytes, *verbs_->pool, verbs_->rails[rail],
+                         spec(point), context.cancel);
+}
+
+std::optional<Ceiling> Wires::ceiling(const Context& context, const KvPoint& point,
+                                      const Seat& seat) const {
+  const auto [from, to] = seat.ranks;
+  if (verbs_) {
+    const auto& node = verbs_->nodes.node_of_rank;
+    return verbs_->ceiling({node[static_cast<size_t>(from)], node[static_cast<size_t>(to)],
+                            rail_of(context, from), rail_of(context, to)},
+                           spec(point));
+  }
+  if (host_of(context, from) == host_of(context, to)) return std::nullopt;
+  const double rate =
+      std::min(host_rates_[static_cast<size_t>(from)], host_rates_[static_cast<size_t>(to)]);
+  if (rate <= 0) return std::nullopt;
+  return Ceiling{rate, said("kv.ports_of_pair", Quantity{rate, "bytes_per_second"})};
+}
+
+}  // namespace cb::kv

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bench/collectives/kv/options.h"
+#include "bench/collectives/kv/page_wire.h"
+#include "bench/collectives/kv/session.h"
+
+namespace cb::kv {
+
+// What --backend asks for, over all points of a job.
+class Wires {
+ public:
+  // Collective. Throws UsageError, on every rank alike.
+  Wires(Context& context, const Params& params, const std::vector<KvPoint>& points,
+        const GroupComm& all);
+
+  // Why nothing can be measured; empty if something can.
+  const Said& skip() const { return skip_; }
+  // Collective over all ranks. Throws Error where this end cannot connect; null if another one
+  // cannot.
+  std::unique_ptr<PageWire> connect(Context& context, const KvPoint& point, MPI_Comm comm,
+                                    const Seat& seat) const;
+  // Of this rank's pair; nothing if the rate of a NIC is unknown.
+  std::optional<Ceiling> ceiling(const Context& context, const KvPoint& point,
+                                 const Seat& seat) const;
+
+ private:
+  std::unique_ptr<PageWire> make(Context& context, const KvPoint& point, const PairEnd& end) const;
+  verbs::Spec spec(const KvPoint& point) const;
+  int rail_of(const Context& context, int rank) const;
+
+  Said skip_;
+  std::optional<verbs::Setup> verbs_;  // if pages go by RDMA
+  verbs::Spec common_;
+  std::vector<double> host_rates_;  // of each rank's host, for MPI; 0: unknown
+};
+
+}  // namespace cb::kv

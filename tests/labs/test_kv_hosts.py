@@ -1,0 +1,89 @@
+"""A cache of keys and values from host to host over four hosts: the pairs, the pair with a slow link, a spoilt page, a host that
+hangs."""
+
+import json
+import os
+import signal
+
+import netns_lab
+import pytest
+
+# 4 layers of 64 pages of 4 KiB: 1 MiB a pair.
+CACHE = ["--model", "tiny", "--layers", 4, "--page-tokens", 32, "--prompt", 2048]
+
+
+@pytest.fixture(scope="module")
+def lab():
+    if reason := netns_lab.why_not():
+        pytest.skip(reason)
+    with netns_lab.NetnsLab(4) as lab:
+        yield lab
+
+
+def command(lab, clusterbench, out, *words, ranks=1):
+    return list(map(str, ["mpirun", "-np", ranks * len(lab.hosts), "--host", lab.host_list(ranks), clusterbench, "kv-transfer",
+                          *CACHE, *words, "--json", out]))
+
+
+def transfer(lab, clusterbench, out, *words, ranks=1):
+    """(records, exit code, stderr)."""
+    done = lab.run(command(lab, clusterbench, out, *words, ranks=ranks), timeout=120)
+    return json.loads(out.read_text())["records"], done.returncode, done.stderr
+
+
+def pairs_of(record):
+    return {(e["host"], e["peer"].split(":")[0]) for e in record["entities"] if e["kind"] == "pair"}
+
+
+def medians(record, name):
+    """By the sending host."""
+    return {record["entities"][m["entity"]]["host"]: m["summary"]["median"] for m in record["metrics"] if m["name"] == name}
+
+
+def test_half_of_the_hosts_sends_to_the_other_half(lab, clusterbench, tmp_path):
+    records, code, err = transfer(lab, clusterbench, tmp_path / "k.json", "--iterations", 3, ranks=2)
+    assert code == 0, err
+    record, = records
+    a, b, c, d = lab.hosts
+    assert pairs_of(record) == {(a, c), (b, d)}
+    assert len(record["checks"]) == 8 and all(one["passed"] for one in record["checks"])
+
+
+def test_the_pair_with_a_slow_link_stands_out_and_is_named(lab, clusterbench, tmp_path):
+    slow, receiver = lab.hosts[1], lab.hosts[3]
+    lab.slow_link(slow, "80mbit", latency="500ms")
+    try:
+        records, code, err = transfer(lab, clusterbench, tmp_path / "k.json", "--iterations", 5, "--schedule", "together,one-at-a-time")
+    finally:
+        lab.mend_link(slow)
+    assert code == 0, err
+    for record in records:
+        assert record["facts"]["slowest_pair"].startswith(f"{slow} rank 1 → {receiver} rank 3: ")
+        # 80 Mb/s are 10 MB/s of frames.
+        rates = medians(record, "bytes_per_second")
+        assert 5e6 < rates[slow] < 10e6 and rates[lab.hosts[0]] > 3 * rates[slow], rates
+        spread, = [m for m in record["metrics"] if m["name"] == "transfer_spread"]
+        print(record["params"]["schedule"], rates, spread["summary"]["median"])
+        assert spread["summary"]["median"] > 3
+        # The first layer is there long before the last.
+        assert medians(record, "first_layer_seconds")[slow] < 0.7 * medians(record, "transfer_seconds")[slow]
+
+
+def test_a_spoilt_page_is_named_with_both_hosts(lab, clusterbench, tmp_path):
+    records, code, _ = transfer(lab, clusterbench, tmp_path / "k.json", "--iterations", 1, "--inject-fault", "drop@3:2")
+    bad, = [c for c in records[0]["checks"] if not c["passed"]]
+    _, b, _, d = lab.hosts
+    assert code == 1 and records[0]["metrics"] == []
+    assert bad["detail"].startswith(f"{b} rank 1 → {d} rank 3: transfer 1: layer 2, page 32: it did not come")
+
+
+def test_a_rank_that_hangs_is_named_with_its_host(lab, clusterbench, tmp_path):
+    bad = lab.hosts[2]
+    process = lab.popen(command(lab, clusterbench, tmp_path / "k.json", "--iterations", 1000000, "--stall", "3s"))
+    assert any("tokens, together" in line for line in iter(process.stderr.readline, ""))  # it transfers
+    (pid,) = lab.pids(bad, "clusterbench")
+    os.kill(pid, signal.SIGSTOP)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 124, err
+    lines = [line for line in err.splitlines() if "not there" in line]
+    assert lines and bad in lines[0] and "rank 2" in lines[0], err

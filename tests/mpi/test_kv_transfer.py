@@ -1,0 +1,166 @@
+"""clusterbench kv-transfer: pages of a cache from rank to rank; wrong pages, dead and hanging ranks are seen and named."""
+
+import os
+import signal
+
+import pytest
+from collectives import metrics
+from processes import wait_until_busy
+
+# 4 layers; a page of 4 tokens has 2 · 2 · 16 · 2 · 4 = 512 bytes.
+SIZES = {"--model": "tiny", "--layers": "4", "--page-tokens": "4", "--prompt": "30", "--iterations": "5"}
+SMALL = [word for option in SIZES.items() for word in option]
+
+
+def small_but(*options):
+    """SMALL with these options, in the place of its own where it has them."""
+    return [w for option in SIZES.items() if option[0] not in options for w in option] + list(options)
+
+
+def samples(record, name):
+    """By pair: "rank 0 → rank 2"."""
+    out = {}
+    for m in metrics(record, name):
+        e = record["entities"][m["entity"]]
+        out[f"{e['id']} → {e['peer'].split(':')[1]}"] = m["samples"]
+    return out
+
+
+def approx(values):
+    return pytest.approx(list(values), rel=1e-12)
+
+
+@pytest.mark.parametrize("ranks, options", [
+    (2, []), (4, []), (2, ["--scatter", "none"]), (2, ["--scatter", "none", "--join"]), (4, ["--pack"]), (2, ["--window", "1"])])
+def test_every_page_is_verified_and_every_figure_follows_from_the_times(job, ranks, options):
+    code, document, out, err = job.measure(ranks, "kv-transfer", *SMALL, "--schedule", "together,one-at-a-time", *options)
+    assert code == 0, err
+    records = document["records"]
+    assert [(r["params"]["prompt"], r["params"]["schedule"]) for r in records] == [(30, "together"), (30, "one-at-a-time")]
+    pairs = [f"rank {i} → rank {i + ranks // 2}" for i in range(ranks // 2)]
+    messages = {"--join": 4, "--pack": 4}.get(options[-1] if options else "", 32)
+    for record in records:
+        # Both ends look at their pages.
+        assert len(record["checks"]) == ranks and all(c["passed"] and c["value"] == 0 for c in record["checks"])
+        assert "4 layers of 8 pages of 512 B: 16.0 KiB in" in record["facts"]["cache"]
+        assert f"in {messages} messages" in record["facts"]["cache"]
+        # Five iterations and those that warm up, pages and plain messages.
+        assert int(record["facts"]["verified_calls"]) >= 2 * 6
+        seconds = samples(record, "transfer_seconds")
+        assert sorted(seconds) == pairs
+        for pair, times in seconds.items():
+            assert len(times) == 5 and min(times) > 0
+            assert samples(record, "bytes_per_second")[pair] == approx(16384 / t for t in times)
+            assert samples(record, "pages_per_second")[pair] == approx(32 / t for t in times)
+            assert samples(record, "layer_seconds")[pair] == approx(t / 4 for t in times)
+            plain = samples(record, "plain_seconds")[pair]
+            assert samples(record, "share_of_plain")[pair] == approx(p / t for p, t in zip(plain, times, strict=True))
+            first, longest = samples(record, "first_layer_seconds")[pair], samples(record, "longest_layer_seconds")[pair]
+            for f, g, t in zip(first, longest, times, strict=True):
+                assert 0 < f <= t and t / 4 <= g * (1 + 1e-9) and g <= t * (1 + 1e-9)
+        # One host: no network between hosts, and so no ceiling.
+        assert all("ceiling" not in m for m in record["metrics"])
+        if ranks == 2:
+            assert not metrics(record, "transfer_spread") and "slowest_pair" not in record["facts"]
+            continue
+        spread, = metrics(record, "transfer_spread")
+        times = list(zip(*seconds.values(), strict=True))
+        assert spread["samples"] == approx(max(t) / min(t) for t in times)
+        total = metrics(record, "total_bytes_per_second")
+        if record["params"]["schedule"] == "together":
+            assert total[0]["samples"] == approx(2 * 16384 / max(t) for t in times)
+        else:
+            assert not total
+        slowest = max(seconds, key=lambda p: sorted(seconds[p])[2])
+        begin, end = slowest.split(" → ")
+        host = document["run"]["hosts"][0]
+        assert record["facts"]["slowest_pair"].startswith(f"{host} {begin} → {host} {end}: ")
+    assert "transfer_seconds" in out
+
+
+def test_tp_divides_the_heads_among_pairs_and_types_their_bytes(job):
+    sizes = {}
+    for options in (["--tp", "2"], ["--dtype", "fp8"], ["--dtype", "fp32"]):
+        code, document, _, err = job.measure(2, "kv-transfer", *small_but(*options))
+        assert code == 0, err
+        sizes[options[-1]] = document["records"][0]["facts"]["cache"].split(" pages of ")[1].split(":")[0]
+    assert sizes == {"2": "256 B", "fp8": "256 B", "fp32": "1.00 KiB"}
+
+
+@pytest.mark.parametrize("fault, pair, where, count", [
+    ("0", (0, 2), "layer 0, page 4: byte 256 of 512: got 0x", 1),
+    ("bitflip@2:3", (0, 2), "layer 3, page 4: byte 256 of 512: got 0x", 1),
+    ("drop@3:1", (1, 3), "layer 1, page 4: it did not come", 1),
+    ("swap@1:2", (1, 3), "layer 2, page 4: layer 2, page 5 came in its place", 2),
+    ("twice@3", (1, 3), "layer 0, page 4: layer 0, page 5 came in its place", 1),
+])
+def test_what_is_wrong_is_named_with_pair_layer_and_page_and_takes_the_numbers(job, fault, pair, where, count):
+    code, document, out, _ = job.measure(4, "kv-transfer", *SMALL, "--inject-fault", fault)
+    assert code == 1
+    record, = document["records"]
+    assert record["metrics"] == []
+    bad, = [c for c in record["checks"] if not c["passed"]]
+    host = document["run"]["hosts"][0]
+    entity = record["entities"][bad["entity"]]
+    assert (bad["name"], entity["kind"], entity["id"]) == ("pages", "pair", f"rank {pair[0]}")
+    assert bad["detail"].startswith(f"{host} rank {pair[0]} → {host} rank {pair[1]}: transfer 1: {where}")
+    assert f"{count} page(s) wrong at the receiver; next: " in bad["detail"] and bad["value"] == count
+    assert f"rank {pair[0]}" in out
+
+
+def test_one_page_alone_can_be_swapped_only_with_the_next_layers(job):
+    code, document, _, _ = job.measure(2, "kv-transfer", *small_but("--prompt", "4", "--inject-fault", "swap@1:3"))
+    bad, = [c for c in document["records"][0]["checks"] if not c["passed"]]
+    assert code == 1 and "layer 0, page 0: layer 3, page 0 came in its place" in bad["detail"]
+
+
+@pytest.mark.parametrize("ranks, args, text", [
+    (3, [], "3 ranks: half of them send to the other half"),
+    (2, ["--tp", "3"], "2 heads of keys and values cannot be divided among 3 ranks"),
+    (2, ["--head-dim", "1", "--kv-heads", "1", "--page-tokens", "1"], "a page has 4 bytes; it needs a multiple of 8, at least 32"),
+    (2, ["--pack", "--join"], "--pack has no pages to join"),
+    (2, ["--inject-fault", "drop@2"], "there is no rank 2"),
+    (2, ["--inject-fault", "drop@1:4"], "there is no layer 4"),
+    (2, ["--inject-fault", "lost@1"], "lost@1 is no fault"),
+    (2, ["--layers", "1", "--prompt", "4", "--inject-fault", "swap@1"], "one page alone"),
+    (2, ["--model", "llama-405b", "--layers", "126", "--prompt", "16M"], "ask for fewer tokens"),
+])
+def test_what_cannot_be_measured_is_refused_with_the_reason(job, ranks, args, text):
+    code, out, err = job.run(ranks, "kv-transfer", *small_but(*args))
+    assert code == 2 and out == "", err
+    assert text in err
+
+
+def test_one_rank_is_skipped(job):
+    code, document, _, _ = job.measure(0, "kv-transfer", *SMALL)
+    assert code == 3 and document["records"][0]["outcome"] == "skipped"
+
+
+def test_without_an_rdma_device_writes_are_skipped_with_the_reason(job):
+    if os.path.isdir("/sys/class/infiniband") and os.listdir("/sys/class/infiniband"):
+        pytest.skip("this machine has an RDMA device")
+    code, document, _, _ = job.measure(2, "kv-transfer", *SMALL, "--backend", "verbs")
+    record, = document["records"]
+    assert code == 3 and record["outcome"] == "skipped" and "no RDMA device" in record["reason"]
+
+
+def test_a_rank_that_dies_ends_the_job_and_is_named(job, nothing_left):
+    process = job.start(4, "kv-transfer", "--prompt", "64", "--iterations", 1000000, "--stall", "5s", grace=False)
+    pids = job.wait_for_ranks(process, 4)
+    wait_until_busy(pids[2], 0.5)
+    os.kill(pids[2], signal.SIGKILL)
+    code, _, err, _ = job.finish(process, 60)
+    assert code != 0 and "rank 2" in err, err
+    nothing_left(pids.values())
+
+
+def test_a_rank_that_hangs_ends_the_job_at_the_stall(job, nothing_left):
+    process = job.start(4, "kv-transfer", "--prompt", "64", "--iterations", 1000000, "--stall", "2s")
+    pids = job.wait_for_ranks(process, 4)
+    wait_until_busy(pids[3], 0.5)
+    os.kill(pids[3], signal.SIGSTOP)
+    code, _, err, _ = job.finish(process, 60)
+    assert code == 124, err
+    assert f"not there : {os.uname().nodename} rank 3: has been silent for" in err
+    assert "64 tokens, together" in err
+    nothing_left(pids.values())
