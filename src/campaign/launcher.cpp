@@ -219,8 +219,10 @@ bool mpirun_is_hydra(const Environment& environment) {
 }
 
 size_t input_piece(const LaunchSetup& setup, const Environment& environment) {
-  constexpr size_t kMessage = 4096;  // of the daemons of Open MPI 5
-  if (setup.launcher != Launcher::mpirun || setup.hydra) return 0;
+  constexpr size_t kMessage = 4096;    // of the daemons of Open MPI 5
+  constexpr size_t kHalfPipe = 32768;  // Hydra's proxy ends where the rank's pipe is full
+  if (setup.launcher != Launcher::mpirun) return 0;
+  if (setup.hydra) return kHalfPipe;
   std::error_code failed;
   const auto file = std::filesystem::canonical(file_in_path("mpirun", environment), failed);
   return !failed && file.filename().string().starts_with("orterun") ? 0 : kMessage;

@@ -121,7 +121,7 @@ TEST_CASE("which launcher brings standard input whole") {
   CHECK(piece_of({.launcher = Launcher::mpirun}, "orterun") == 0);  // Open MPI up to 4
   CHECK(piece_of({.launcher = Launcher::mpirun}) == 4096);  // Open MPI 5, or a site's script
   CHECK(piece_of({.launcher = Launcher::mpirun}, "prterun") == 4096);
-  CHECK(piece_of({.launcher = Launcher::mpirun, .hydra = true}) == 0);
+  CHECK(piece_of({.launcher = Launcher::mpirun, .hydra = true}) == 32768);
   CHECK(piece_of({.launcher = Launcher::srun}) == 0);
   CHECK(input_piece({.launcher = Launcher::mpirun},
                     [](const std::string&) -> std::optional<std::string> { return "/nowhere"; }) ==

@@ -61,8 +61,8 @@ TEST_CASE("a command gets a piece for each that it asks for, and its other words
 TEST_CASE("a command that asks behind the last piece is told of the end") {
   const PacedFolder f;
   const std::string ask = kAsk;
-  f.run(ask + "head -c 3;" + ask + "head -c 2;" + ask + "cat; echo .", "abcde", 3);
-  CHECK(f.out() == "abcde.\n");
+  f.run(ask + "head -c 3; echo;" + ask + "head -c 2; echo;" + ask + "cat; echo .", "abcde", 3);
+  CHECK(f.out() == "abc\nde\n.\n");
 }
 
 TEST_CASE("the launcher's mark before a question is no part of it") {
