@@ -4,8 +4,8 @@
   compare_hpl.py --binary build/release/bin/clusterbench --order 8000 --rounds 5
 
 hpcc runs under mpirun with one process a core and one thread a process; lu runs in one process with one thread a core.
-Before each pair a product of that order is measured by gemm. Prints each round, the ratio of the medians lu : HPL with
-its least and largest value, and lu as a share of the fastest product.
+Before each pair a product of that order is measured by gemm; lu goes first in odd rounds, HPL in even ones. At least three
+rounds. Prints each round, then of each side and of the ratios within a round the median, the least and the greatest.
 """
 import argparse
 import json
@@ -15,6 +15,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+
+SIDES = ("gemm", "lu", "HPL")
+MIN_ROUNDS = 3
 
 
 def measure(binary, case, *arguments):
@@ -34,6 +38,21 @@ def measure(binary, case, *arguments):
     return rate["summary"]["median"]
 
 
+def one_round(options, number):
+    """The rate of each side, and a line of it. A machine that slows down meanwhile hurts another side in each round."""
+    runs = {"gemm": ("gemm", "--size", min(options.order, 4096), "--threads", options.cores, "--iterations", 3),
+            "lu": ("lu", "--size", options.order, "--threads", options.cores, "--iterations", 1),
+            "HPL": ("external", "--kind", "hpcc", "--program", "hpcc", "--order", options.order, "--block", options.block,
+                    "--processes", options.cores, "--threads", 1)}
+    rates = {side: measure(options.binary, *runs[side]) for side in (SIDES if number % 2 == 0 else ("gemm", "HPL", "lu"))}
+    print(f"round {number + 1}: " + ", ".join(f"{side} {rates[side] / 1e9:.1f}" for side in SIDES) + " GFLOP/s", flush=True)
+    return rates
+
+
+def spread(values, digits):
+    return f"{statistics.median(values):.{digits}f} [{min(values):.{digits}f} … {max(values):.{digits}f}]"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", required=True)
@@ -44,17 +63,13 @@ def main():
     options = parser.parse_args()
     if shutil.which("hpcc") is None:
         sys.exit("hpcc is not installed: apt-get install hpcc")
-    ratios, shares = [], []
-    for number in range(options.rounds):
-        gemm = measure(options.binary, "gemm", "--size", min(options.order, 4096), "--threads", options.cores, "--iterations", 3)
-        lu = measure(options.binary, "lu", "--size", options.order, "--threads", options.cores, "--iterations", 1)
-        hpl = measure(options.binary, "external", "--kind", "hpcc", "--program", "hpcc", "--order", options.order, "--block",
-                      options.block, "--processes", options.cores, "--threads", 1)
-        ratios.append(lu / hpl)
-        shares.append(lu / gemm)
-        print(f"round {number + 1}: gemm {gemm / 1e9:.1f}, lu {lu / 1e9:.1f}, HPL {hpl / 1e9:.1f} GFLOP/s", flush=True)
-    print(f"lu : HPL {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}); "
-          f"lu : gemm {statistics.median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f})")
+    if options.rounds < MIN_ROUNDS:
+        parser.error(f"--rounds {options.rounds}: fewer than {MIN_ROUNDS} have no spread")
+    rounds = [one_round(options, number) for number in range(options.rounds)]
+    for side in SIDES:
+        print(f"{side}: {spread([r[side] / 1e9 for r in rounds], 1)} GFLOP/s")
+    for other in ("HPL", "gemm"):
+        print(f"lu : {other} {spread([r['lu'] / r[other] for r in rounds], 2)}")
 
 
 if __name__ == "__main__":

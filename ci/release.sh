@@ -36,8 +36,23 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+case $arch in
+  x86_64) preset=portable ;;
+  aarch64) preset=portable-aarch64 ;;
+  *) die "$arch: no release is made for it (x86_64, aarch64)" ;;
+esac
+out=$(realpath -m "$out")
+# What would end --check half an hour later: the second build refuses a checkout with new files, and empties its own folder.
+if $twice; then
+  case $out/ in
+    "$root/build/$preset"/*) die "--out $out: the second build removes what is in build/$preset; next: name another folder" ;;
+    "$root"/*)
+      git check-ignore -q "$out/$preset" ||
+        die "--out $out: files there are changes of this checkout, which the second build refuses; next: name a folder outside, or below build/"
+      ;;
+  esac
+fi
 mkdir -p "$out"
-out=$(realpath "$out")
 
 [ -z "$(git status --porcelain)" ] ||
   die "this checkout has changes: documents and list of parts are those of the last commit; next: commit or stash them"
@@ -45,11 +60,6 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 umask 022
 
-case $arch in
-  x86_64) preset=portable ;;
-  aarch64) preset=portable-aarch64 ;;
-  *) die "$arch: no release is made for it (x86_64, aarch64)" ;;
-esac
 CLUSTERBENCH_RELEASE_ARCH=$arch ci/portable/libraries.sh
 if [ "$arch" = x86_64 ]; then
   ci/portable/cuda.sh || stage "without CUDA 11.8: this release has no GPU cases with drivers before 580"

@@ -31,8 +31,15 @@ ci/bootstrap.sh
 stage "2/4 build (ci)"
 build_preset ci
 stage "3/4 lint and all tests                                   after $(minutes $((SECONDS - started)))"
+# A session of its own has a share of the processors of its own, which beside.sh makes the least.
+setsid ci/beside.sh &
+beside=$!
+trap 'kill -- "-$beside" 2>/dev/null || true' EXIT
 run_tests ci
 stage "4/4 unit, command line and fuzz tests with ASan and UBSan    after $(minutes $((SECONDS - started)))"
+kill -- "-$beside" 2>/dev/null || true # what it has built is kept, the rest is built faster without its priority
+wait "$beside" || true
+trap - EXIT
 build_preset asan
 # Those left out look at texts, packages and what lies around the program; the code under them runs in the others.
 run_tests asan --label-regex '^(unit|cli|fuzz)$' --exclude-regex '^cli\.(board|docs|release|startup|template|template_runs)$'

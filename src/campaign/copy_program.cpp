@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 
 // The slowest way that is waited for.
 constexpr double kBytesPerSecond = 1e6;
+constexpr double kPiecesPerSecond = 30;
 constexpr double kScriptSeconds = 60;
 
 // What the scripts end with. Shells and launchers have 1, 2, and 126 and more for themselves.
@@ -48,19 +49,19 @@ std::string why_text(int code) {
     case CopyCode::kept:
       return "the folder holds files of others, and was kept";
     case CopyCode::cut_short:
-      return "the launcher brought a part of the files alone: mpirun of Open MPI 5.0 loses the "
-             "standard input of other hosts";
+      return "the launcher brought a part of the files alone";
   }
   return fmt::format("code {}", code);
 }
 
-// Arguments: folder, id, then NAME BYTES SHA256 for every file. The files come on standard input,
-// one behind the other. Hosts may share the folder, and then all of them write it at once: each
-// writes under names of its own and renames.
+// Arguments: folder, id, bytes in all, bytes of a piece, then NAME BYTES SHA256 for every file. The
+// files come on standard input, one behind the other, in pieces that the script asks for. It counts
+// bytes: some launchers never tell it that the input has ended. Hosts may share the folder, and
+// then all of them write it at once: each writes under names of its own and renames.
 constexpr const char* kBring = R"sh(
 umask 077
-folder=$1 id=$2 own=$(hostname).$$
-shift 2
+folder=$1 id=$2 left=$3 piece=$4 own=$(hostname).$$
+shift 4
 ours() { [ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy" 2>/dev/null)" = "$id" ]; }
 # Whoever made the folder just now has not marked it yet: no marker at all is waited for, another's is not.
 theirs() { [ -L "$folder" ] || [ ! -O "$folder" ] || { [ -e "$folder/.clusterbench-copy" ] && ! ours; }; }
@@ -73,12 +74,24 @@ else
 fi
 cd "$folder" || exit 40
 trap 'rm -f ".payload.$own" ".new.$own" ".may-start.$own"' EXIT
-cat >".payload.$own" || exit 42
-arrived=$(wc -c <".payload.$own") begin=1
+size() { wc -c <"$1"; }
+# An input that has ended gives nothing more. Looked at now and then: each time takes a process.
+all_here() { [ "$(size ".payload.$own")" -eq "$asked" ] || exit 47; }
+asked=0 turn=0
+: >".payload.$own" || exit 42
+while [ "$left" -gt 0 ]; do
+  [ "$piece" -le "$left" ] || piece=$left
+  echo clusterbench-next-piece
+  head -c "$piece" >>".payload.$own" || exit 42
+  left=$((left - piece)) asked=$((asked + piece)) turn=$((turn + 1))
+  [ $((turn % 64)) -ne 0 ] || all_here
+done
+echo clusterbench-next-piece # there is none: the input ends
+all_here
+begin=1
 while [ $# -gt 0 ]; do
-  [ "$arrived" -ge $((begin - 1 + $2)) ] || exit 47
   { tail -c +"$begin" ".payload.$own" | head -c "$2" >".new.$own"; } 2>/dev/null
-  [ "$(wc -c <".new.$own")" -eq "$2" ] || exit 42
+  [ "$(size ".new.$own")" -eq "$2" ] || exit 42
   echo "$3  .new.$own" | sha256sum -c >/dev/null || exit 43
   chmod 700 ".new.$own" && mv -f ".new.$own" "$1" || exit 42
   begin=$((begin + $2))
@@ -197,18 +210,18 @@ class Copier {
   CopyEnd bring_to(const std::string& place) {
     const std::string folder = fs::path(place) / ("clusterbench-" + setup_.id);
     CopyEnd out{.program = folder + "/clusterbench"};
-    std::vector<std::string> words;
-    double bytes = 0;
-    for (const CopiedFile& file : files_) {
+    uintmax_t bytes = 0;
+    for (const CopiedFile& file : files_) bytes += file.bytes;
+    const uintmax_t piece = setup_.piece == 0 ? bytes : setup_.piece;
+    std::vector<std::string> words{std::to_string(bytes), std::to_string(piece)};
+    for (const CopiedFile& file : files_)
       words.insert(words.end(), {file.name, std::to_string(file.bytes), file.sha256});
-      bytes += static_cast<double>(file.bytes);
-    }
     std::vector<HostSlots> hosts;
     for (const HostSlots& h : setup_.hosts) {
       if (!silent_.contains(h.name)) hosts.push_back(h);
     }
     const std::vector<TaskEnd> ends =
-        run(hosts, kBring, folder, words, payload_, kScriptSeconds + bytes / kBytesPerSecond, true);
+        run(hosts, kBring, folder, words, payload_, seconds_for(bytes), true);
     std::vector<std::string> begun;
     for (size_t i = 0; i < hosts.size(); ++i) {
       if (is_done(ends[i])) {
@@ -224,9 +237,16 @@ class Copier {
     return out;
   }
 
+  double seconds_for(uintmax_t bytes) const {
+    const auto all = static_cast<double>(bytes);
+    return kScriptSeconds + (setup_.piece == 0
+                                 ? all / kBytesPerSecond
+                                 : all / static_cast<double>(setup_.piece) / kPiecesPerSecond);
+  }
+
   static bool has_reason(const TaskEnd& end) {
     return end.kind == TaskEnd::Kind::exited && end.code >= static_cast<int>(CopyCode::no_folder) &&
-           end.code <= static_cast<int>(CopyCode::kept);
+           end.code <= static_cast<int>(CopyCode::cut_short);
   }
 
   static std::string why(const TaskEnd& end) {
@@ -257,6 +277,7 @@ class Copier {
       Task task;
       task.command = launch_command(setup_.launch, {host}, 1, {}, program);
       task.in = input;
+      task.piece = input.empty() ? 0 : setup_.piece;
       // The campaign's logs are closed when the copies are removed.
       task.out = stoppable ? setup_.logs / "copy.out" : fs::path("/dev/null");
       task.err = stoppable ? setup_.logs / "copy.err" : fs::path("/dev/null");

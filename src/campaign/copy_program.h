@@ -22,6 +22,8 @@ struct CopySetup {
   std::vector<std::filesystem::path> beside;  // files that it opens beside itself
   // Tried in this order: the first place that every answering host can use is taken.
   std::vector<std::string> places;
+  // The files go in pieces of that many bytes, each when the host has the last one. 0: all at once.
+  size_t piece = 0;
 };
 
 // Where a host stands with the copy.

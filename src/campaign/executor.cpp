@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "campaign/paced_input.h"
 #include "campaign/process.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -18,6 +19,7 @@ constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
 struct Running {
   size_t task = 0;
+  std::unique_ptr<PacedInput> input;  // goes after the process, whose output it reads to the end
   std::unique_ptr<Process> process;
   double start = 0;
   double deadline = 0;
@@ -79,13 +81,20 @@ class Executor {
       r.out_begin = size_of(task.out);
     }
     try {
-      r.process = std::make_unique<Process>(task.command.argv, task.command.environment, task.out,
-                                            task.err, task.in);
+      start_process(r, task);
     } catch (const Error& e) {
       events_.ended(index, {TaskEnd::Kind::not_started, 0, 0, e.what()});
       return;
     }
     running_.push_back(std::move(r));
+  }
+
+  static void start_process(Running& r, const Task& task) {
+    if (task.piece > 0) r.input = std::make_unique<PacedInput>(task.in, task.out, task.piece);
+    r.process = std::make_unique<Process>(task.command.argv, task.command.environment,
+                                          r.input ? r.input->out() : task.out, task.err,
+                                          r.input ? r.input->in() : task.in);
+    if (r.input) r.input->start();
   }
 
   // Returns true if the task has ended.

@@ -16,6 +16,7 @@ struct Task {
   double deadline_seconds = 600;
   double start_deadline_seconds = 0;  // until then it has written to `out`; 0: it need not
   std::filesystem::path in = {};      // its standard input; empty: nothing
+  size_t piece = 0;  // bytes of `in` that it gets at once, as often as it asks; 0: all
 };
 
 struct TaskEnd {

@@ -218,6 +218,16 @@ bool mpirun_is_hydra(const Environment& environment) {
          text.find("hydra_pmi_proxy") != std::string::npos;
 }
 
+size_t input_piece(const LaunchSetup& setup, const Environment& environment) {
+  constexpr size_t kMessage = 4096;    // of the daemons of Open MPI 5
+  constexpr size_t kHalfPipe = 32768;  // Hydra's proxy ends where the rank's pipe is full
+  if (setup.launcher != Launcher::mpirun) return 0;
+  if (setup.hydra) return kHalfPipe;
+  std::error_code failed;
+  const auto file = std::filesystem::canonical(file_in_path("mpirun", environment), failed);
+  return !failed && file.filename().string().starts_with("orterun") ? 0 : kMessage;
+}
+
 namespace {
 
 // Normalises an option as Hydra's parser does: it takes any number of dashes, "=" for a blank and

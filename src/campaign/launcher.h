@@ -35,6 +35,11 @@ Launcher choose_launcher(const std::string& name, const Environment& environment
 // file's name or content. Else it is taken for Open MPI's.
 bool mpirun_is_hydra(const Environment& environment);
 
+// How many bytes of standard input the launcher brings to a rank at a time without losing any: 0
+// for any number. mpirun of Open MPI 5 loses what it reads while it sends, Hydra ends where the
+// rank reads too slowly. An mpirun that is not known gets pieces that suit both.
+size_t input_piece(const LaunchSetup& setup, const Environment& environment);
+
 // The user's own arguments for that launcher: CLUSTERBENCH_MPIRUN_ARGS or CLUSTERBENCH_SRUN_ARGS,
 // split at blanks. Throws UsageError if they hold a secret.
 std::vector<std::string> launcher_arguments(Launcher launcher, const Environment& environment);

@@ -30,15 +30,16 @@
 #include "sys/inventory/inventory.h"
 
 namespace cb {
+
+std::optional<std::string> own_environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-std::optional<std::string> environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
 
 std::vector<std::string> own_command_line(bool redact) {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
@@ -83,7 +84,7 @@ std::vector<HostSlots> chosen_hosts(const RunOptions& options, Launcher launcher
   if (!options.hosts.empty()) return parse_hosts(options.hosts);
   if (!options.hostfile.empty()) return hosts_of_file(options.hostfile);
   if (launcher == Launcher::srun) {
-    if (auto hosts = slurm_hosts(environment)) return *hosts;
+    if (auto hosts = slurm_hosts(own_environment)) return *hosts;
   }
   return {{host_name(), own_cores()}};
 }
@@ -125,7 +126,7 @@ Exclude chosen_exclude(const std::string& name) {
 }
 
 std::vector<std::string> own_launcher_arguments(Launcher launcher) {
-  std::vector<std::string> out = launcher_arguments(launcher, environment);
+  std::vector<std::string> out = launcher_arguments(launcher, own_environment);
   if (const auto why = bad_launcher_arguments(out))
     throw UsageError("clusterbench run", "CLUSTERBENCH_MPIRUN_ARGS or CLUSTERBENCH_SRUN_ARGS",
                      *why);
@@ -203,7 +204,8 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
     file.profile = chosen_profile(options);
     plan_jobs(file.profile, {});  // refuses step ids that cannot name files
   });
-  collect(problems, [&] { file.launch.launcher = choose_launcher(options.launcher, environment); });
+  collect(problems,
+          [&] { file.launch.launcher = choose_launcher(options.launcher, own_environment); });
   collect(problems, [&] { file.hosts = chosen_hosts(options, file.launch.launcher); });
   collect(problems, [&] { file.spares = chosen_spares(options, file.hosts); });
   collect(problems, [&] { file.exclude = chosen_exclude(options.exclude); });
@@ -216,7 +218,7 @@ CampaignFile fresh_campaign(const RunOptions& options, const ToolInfo& tool) {
   file.tool = tool;
   file.launch.arguments = own_launcher_arguments(file.launch.launcher);
   file.launch.as_root = ::geteuid() == 0;
-  file.launch.hydra = file.launch.launcher == Launcher::mpirun && mpirun_is_hydra(environment);
+  file.launch.hydra = file.launch.launcher == Launcher::mpirun && mpirun_is_hydra(own_environment);
   file.redact = options.redact;
   file.command = own_command_line(file.redact);
   if (file.launch.launcher == Launcher::none) require_reach(options, file);
@@ -326,12 +328,13 @@ void settle_options(RunOptions& options) {
 Launching choose_launching(const RunOptions& options) {
   Launching out;
   Problems problems;
-  collect(problems, [&] { out.setup.launcher = choose_launcher(options.launcher, environment); });
+  collect(problems,
+          [&] { out.setup.launcher = choose_launcher(options.launcher, own_environment); });
   collect(problems, [&] { out.hosts = chosen_hosts(options, out.setup.launcher); });
   if (!problems.empty()) throw UsageError("clusterbench", problems);
   out.setup.arguments = own_launcher_arguments(out.setup.launcher);
   out.setup.as_root = ::geteuid() == 0;
-  out.setup.hydra = out.setup.launcher == Launcher::mpirun && mpirun_is_hydra(environment);
+  out.setup.hydra = out.setup.launcher == Launcher::mpirun && mpirun_is_hydra(own_environment);
   return out;
 }
 

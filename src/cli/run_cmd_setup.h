@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "campaign/run.h"
@@ -31,6 +32,8 @@ struct RunOptions {
   std::string prometheus;  // file for Prometheus text while it runs; empty: none
 };
 
+// A variable of this process.
+std::optional<std::string> own_environment(const std::string& name);
 // This program, as documents name it.
 ToolInfo own_tool();
 // Turns --only HOSTS --into DIR into the resumption that it is. Throws UsageError if one of them is

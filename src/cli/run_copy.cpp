@@ -33,15 +33,16 @@ std::vector<fs::path> modules_of(const fs::path& program) {
 }
 
 CopySetup copy_setup(const RunSetup& setup, const RunOptions& options) {
-  CopySetup out{.launch = setup.campaign.launch,
-                .hosts = setup.campaign.hosts,
-                .executor = setup.executor,
-                .id = setup.campaign.id,
-                .logs = setup.paths.logs(),
-                .program = setup.binary,
-                .beside = modules_of(setup.binary),
-                .places = options.copy_to.empty() ? copy_places()
-                                                  : std::vector<std::string>{options.copy_to}};
+  CopySetup out{
+      .launch = setup.campaign.launch,
+      .hosts = setup.campaign.hosts,
+      .executor = setup.executor,
+      .id = setup.campaign.id,
+      .logs = setup.paths.logs(),
+      .program = setup.binary,
+      .beside = modules_of(setup.binary),
+      .places = options.copy_to.empty() ? copy_places() : std::vector<std::string>{options.copy_to},
+      .piece = input_piece(setup.campaign.launch, own_environment)};
   out.hosts.insert(out.hosts.end(), setup.campaign.spares.begin(), setup.campaign.spares.end());
   return out;
 }

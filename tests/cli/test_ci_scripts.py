@@ -68,3 +68,58 @@ def test_the_bundles_libraries_are_for_its_own_programs(tmp_path):
                    timeout=120, check=False)
     words = {name: (out / f"{name}.log").read_text().strip() for name in ("nvidia-smi", "gpu_kernels", "info")}
     assert words == {"nvidia-smi": "libraries: .", "gpu_kernels": f"libraries: {bundle}/lib.", "info": f"libraries: {bundle}/lib."}
+
+
+def compare_hpl(tmp_path, rounds):
+    """ci/compare_hpl.py over a program whose nth run of a case has n times the first rate."""
+    program, log = tmp_path / "clusterbench", tmp_path / "log"
+    program.write_text(f"""#!/usr/bin/python3
+import json, pathlib, sys
+log = pathlib.Path({str(log)!r})
+case = sys.argv[1]
+with log.open("a") as file:
+    file.write(case + "\\n")
+rate = {{"gemm": 100e9, "lu": 80e9, "external": 50e9}}[case] * log.read_text().split().count(case)
+json.dump({{"records": [{{"metrics": [{{"name": "flops_per_second", "summary": {{"median": rate}}}}]}}]}},
+          open(sys.argv[sys.argv.index("--json") + 1], "w"))
+""")
+    (tmp_path / "hpcc").write_text("#!/bin/sh\n")
+    for file in (program, tmp_path / "hpcc"):
+        file.chmod(0o755)
+    done = ask(ROOT / "ci" / "compare_hpl.py", "--binary", program, "--rounds", str(rounds),
+               env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    return done, log.read_text().split() if log.exists() else []
+
+
+def test_the_comparison_with_hpl_alternates_and_has_a_spread(tmp_path):
+    done, runs = compare_hpl(tmp_path, 3)
+    assert done.returncode == 0, done.stderr
+    assert runs == ["gemm", "lu", "external", "gemm", "external", "lu", "gemm", "lu", "external"]
+    assert done.stdout.splitlines()[3:] == ["gemm: 200.0 [100.0 … 300.0] GFLOP/s", "lu: 160.0 [80.0 … 240.0] GFLOP/s",
+                                            "HPL: 100.0 [50.0 … 150.0] GFLOP/s", "lu : HPL 1.60 [1.60 … 1.60]", "lu : gemm 0.80 [0.80 … 0.80]"]
+
+
+def test_two_rounds_with_hpl_are_refused(tmp_path):
+    done, runs = compare_hpl(tmp_path, 2)
+    assert done.returncode == 2 and "fewer than 3 have no spread" in done.stderr and runs == []
+
+
+@pytest.mark.parametrize("code", [0, 1], ids=["all goes well", "nothing does"])
+def test_what_is_made_beside_the_tests_is_idle_and_fails_nothing(tmp_path, code):
+    """ci/beside.sh over a cmake and a clang-tidy that write down how they were called, and how the kernel schedules them."""
+    (tmp_path / "ci").mkdir()
+    log = tmp_path / "log"
+    for name in ("beside.sh", "common.sh"):
+        (tmp_path / "ci" / name).write_bytes((ROOT / "ci" / name).read_bytes())
+        (tmp_path / "ci" / name).chmod(0o755)
+    for file in (tmp_path / "cmake", tmp_path / "ci" / "lint_tidy.py"):
+        file.write_text(f"#!/bin/sh\necho \"$(basename \"$0\") $* $(chrt -p $$ | sed -n 's/.*policy: //p')\" >>{log}\nexit {code}\n")
+        file.chmod(0o755)
+    done = subprocess.run(["setsid", tmp_path / "ci" / "beside.sh"], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    called = [line.split() for line in log.read_text().splitlines()]
+    assert all(words[-1] == "SCHED_IDLE" for words in called), called
+    begun = [" ".join(words[:3]) for words in called]
+    assert begun == (["cmake --preset release", "lint_tidy.py build/lint SCHED_IDLE", "cmake --preset asan", "cmake --build --preset"]
+                     if code == 0 else ["cmake --preset release", "cmake --preset asan"])

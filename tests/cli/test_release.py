@@ -149,6 +149,31 @@ def test_an_input_with_other_bytes_is_refused(tmp_path):
     assert "fmtlib_9.1.0+ds1.orig.tar.gz is missing or differs" in done.stderr
 
 
+@pytest.fixture
+def checkout(tmp_path):
+    """A repository with the script and a change, so that it ends before it builds anything."""
+    top = tmp_path / "checkout"
+    (top / "ci").mkdir(parents=True)
+    for name in ("release.sh", "common.sh"):
+        shutil.copy(SOURCE / "ci" / name, top / "ci" / name)
+    (top / ".gitignore").write_text("/build/\n")
+    git = ["git", "-C", top, "-c", "user.name=t", "-c", "user.email=t@t"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "t"]):
+        subprocess.run([*git, *words], check=True, timeout=60)
+    (top / "change").write_text("c")
+    return top
+
+
+@pytest.mark.parametrize("out, said", [
+    ("dist", "files there are changes of this checkout"), ("docs/../dist", "files there are changes of this checkout"),
+    ("build/portable/dist", "the second build removes what is in build/portable"), ("build/portable", "the second build removes"),
+    ("build/dist", "this checkout has changes"), ("build/portable2", "this checkout has changes"), ("../dist", "this checkout has changes")])
+def test_a_folder_that_would_end_the_second_build_is_refused_before_the_first(checkout, out, said):
+    done = subprocess.run(["ci/release.sh", "--check", "--out", out], cwd=checkout, text=True, capture_output=True, timeout=60, check=False)
+    assert done.returncode != 0 and said in done.stderr, done.stderr
+    assert "this checkout has changes" in said or not (checkout / out).exists()
+
+
 def test_an_unknown_option_of_the_release_is_refused():
     done = subprocess.run([SOURCE / "ci/release.sh", "--fast"], text=True, capture_output=True, timeout=60, check=False)
     assert done.returncode == 2

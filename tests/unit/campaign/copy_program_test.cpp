@@ -23,6 +23,20 @@ done
 exec "$@"
 )sh";
 
+// The mpirun of Open MPI 5: what it reads before the last message has arrived is lost, all but the
+// last 4096 bytes, and the program is not told of the end.
+constexpr const char* kLosesInput = R"py(#!/usr/bin/python3
+import os, select, subprocess, sys, time
+words = sys.argv[sys.argv.index("sh"):]
+with subprocess.Popen(words, stdin=subprocess.PIPE) as job:
+    while job.poll() is None:
+        time.sleep(0.005)
+        if select.select([0], [], [], 0.05)[0] and (data := os.read(0, 1 << 20)):
+            job.stdin.write(data[-4096:])
+            job.stdin.flush()
+sys.exit(job.returncode)
+)py";
+
 // Three hosts that share two places, and a launcher that reaches two of them.
 struct CopyFolder {
   CopyFolder() {
@@ -144,4 +158,45 @@ TEST_CASE("a host that cannot use any place is named with the reason, and nothin
   CHECK(f.empty("first"));
   CHECK(f.empty("second"));
   CHECK(remove_copies(f.setup, end).empty());
+}
+
+TEST_CASE("a launcher that loses what it reads ahead brings pieces that are asked for") {
+  CopyFolder f;
+  f.write("bin/mpirun", kLosesInput);
+  f.setup.hosts = {{"n1", 1}, {"n2", 1}};
+  f.setup.piece = 4096;
+  const CopyEnd end = f.copy();
+  CHECK(end.refusals.empty());
+  CHECK(end.hosts == std::vector<std::string>{"n1", "n2"});
+  CHECK(read_file(f.folder("first") / "module.so") == std::string(100'000, 'm'));
+  CHECK(read_file(f.setup.logs / "copy.out").find("clusterbench-next-piece") == std::string::npos);
+  CHECK(remove_copies(f.setup, end).empty());
+  CHECK(f.empty("first"));
+}
+
+TEST_CASE("files that were cut or changed on their way are refused with that reason") {
+  CopyFolder f;
+  f.setup.hosts = {{"n1", 1}};
+  f.setup.places = {f.top / "first"};
+  std::string why = "the launcher brought a part of the files alone";
+  SUBCASE("cut, all at once") {
+    f.write("bin/mpirun",
+            "#!/bin/sh\nwhile [ \"$1\" != sh ]; do shift; done\nhead -c 5000 | \"$@\"\n");
+  }
+  SUBCASE("cut, in pieces") {
+    f.setup.piece = 4096;
+    f.write("bin/mpirun",
+            "#!/bin/sh\nwhile [ \"$1\" != sh ]; do shift; done\nhead -c 5000 | \"$@\"\n");
+  }
+  SUBCASE("changed, in pieces") {
+    f.setup.piece = 4096;
+    f.write("bin/mpirun",
+            "#!/bin/sh\nwhile [ \"$1\" != sh ]; do shift; done\nstdbuf -i0 -o0 tr m n | \"$@\"\n");
+    why = "a file arrived damaged";
+  }
+  const CopyEnd end = f.copy();
+  CHECK(end.hosts.empty());
+  REQUIRE(end.refusals.size() == 1);
+  CHECK(end.refusals[0].why == why);
+  CHECK(f.empty("first"));
 }

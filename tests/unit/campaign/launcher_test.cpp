@@ -78,16 +78,27 @@ class ProgramFolder {
   char name_[24] = "/tmp/cb-program-XXXXXX";
 };
 
-// Whether an mpirun with this text, or that leads to a file of this name, is Hydra.
-bool taken_for_hydra(const std::string& text, const std::string& target = "") {
+// Asks about an mpirun with this text, or that leads to a file of this name.
+template <typename Question>
+auto ask_of_mpirun(const std::string& text, const std::string& target, const Question& question) {
   const ProgramFolder dir;
   const auto file = dir.path() / (target.empty() ? "mpirun" : target);
   std::ofstream(file) << text;
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   if (!target.empty()) std::filesystem::create_symlink(target, dir.path() / "mpirun");
-  return mpirun_is_hydra([&](const std::string& name) -> std::optional<std::string> {
+  return question([&](const std::string& name) -> std::optional<std::string> {
     if (name == "PATH") return "/nowhere:" + dir.path().string();
     return std::nullopt;
+  });
+}
+
+bool taken_for_hydra(const std::string& text, const std::string& target = "") {
+  return ask_of_mpirun(text, target, mpirun_is_hydra);
+}
+
+size_t piece_of(const LaunchSetup& setup, const std::string& target = "") {
+  return ask_of_mpirun("\x7f", target, [&](const Environment& environment) {
+    return input_piece(setup, environment);
   });
 }
 
@@ -104,6 +115,17 @@ TEST_CASE("whose mpirun it is") {
   CHECK_FALSE(taken_for_hydra("hydra_pmi_proxy", "orterun"));
   CHECK_FALSE(
       mpirun_is_hydra([](const std::string&) -> std::optional<std::string> { return "/nowhere"; }));
+}
+
+TEST_CASE("which launcher brings standard input whole") {
+  CHECK(piece_of({.launcher = Launcher::mpirun}, "orterun") == 0);  // Open MPI up to 4
+  CHECK(piece_of({.launcher = Launcher::mpirun}) == 4096);  // Open MPI 5, or a site's script
+  CHECK(piece_of({.launcher = Launcher::mpirun}, "prterun") == 4096);
+  CHECK(piece_of({.launcher = Launcher::mpirun, .hydra = true}) == 32768);
+  CHECK(piece_of({.launcher = Launcher::srun}) == 0);
+  CHECK(input_piece({.launcher = Launcher::mpirun},
+                    [](const std::string&) -> std::optional<std::string> { return "/nowhere"; }) ==
+        4096);
 }
 
 TEST_CASE("srun") {
