@@ -97,9 +97,10 @@ bool pull(Comm& c, int from, std::deque<Transfer>& queue) {
 }
 
 // "This operation is blocking for the GPU" until the peer receives (NCCL user guide, ncclSend).
-// Real buffers let a small message go at once; a program may not count on it.
+// Real buffers let a small message go at once; a program may not count on it. Only in a stream's
+// order, where a call that is not over holds up those behind it.
 bool taken(const Comm& c, const Work& w, int peer) {
-  const bool send_alone = w.receives.empty() && w.name() == "SendRecv";
+  const bool send_alone = w.over && w.receives.empty() && w.name() == "SendRecv";
   return !send_alone || c.shared->boxes[c.rank][peer].full.load(std::memory_order_acquire) == 0;
 }
 
