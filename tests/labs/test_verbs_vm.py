@@ -52,6 +52,12 @@ echo $SECONDS >cut.seconds
 wait
 one down verbs --rails rxe1 --schedule loopback --test latency --iterations 10
 ip link set v1 up
+(moving rxe0; sleep 1; ip link set v1 down) &
+SECONDS=0
+run broken 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 1000000
+echo $SECONDS >broken.seconds
+wait
+ip link set v1 up
 # The second rank is stopped as soon as pings are under way, which finding the process may take seconds after on a
 # busy machine; `left` says who outlives the job.
 OMPI_MCA_odls_base_sigkill_timeout=1 run stopped 2 verbs --rails rxe0,rxe1 --op send --test latency --size 64 --duration 8s --round-deadline 14s --stall 5s &
@@ -188,6 +194,15 @@ def test_a_page_in_the_wrong_place_is_named(boot):
     bad, = [c for c in left.records[0]["checks"] if not c["passed"]]
     assert "vmlab rank 0 → vmlab rank 1: transfer 1: layer 2, page 4: layer 2, page 5 came in its place" in bad["detail"]
     assert left.records[0]["metrics"] == []
+
+
+def test_a_link_that_breaks_under_pages_names_both_ends_and_leaves_no_number(boot):
+    left = boot("broken")
+    assert left.rc == 4, left.told()
+    assert left.seconds < 21 + 40  # the deadline of a transfer, and starting and ending mpirun in the emulation
+    assert "vmlab rank 0 → vmlab rank 1: " in left.err and "rxe0" in left.err and "rxe1" in left.err, left.told()
+    record, = left.records
+    assert record["outcome"] == "errored" and not record["metrics"]
 
 
 def test_sleeping_for_completions(boot):
