@@ -52,12 +52,6 @@ echo $SECONDS >cut.seconds
 wait
 one down verbs --rails rxe1 --schedule loopback --test latency --iterations 10
 ip link set v1 up
-(moving rxe0; sleep 1; ip link set v1 down) &
-SECONDS=0
-run broken 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 1000000
-echo $SECONDS >broken.seconds
-wait
-ip link set v1 up
 # The second rank is stopped as soon as pings are under way, which finding the process may take seconds after on a
 # busy machine; `left` says who outlives the job.
 OMPI_MCA_odls_base_sigkill_timeout=1 run stopped 2 verbs --rails rxe0,rxe1 --op send --test latency --size 64 --duration 8s --round-deadline 14s --stall 5s &
@@ -86,6 +80,11 @@ one datagram verbs --rails rxe0 --schedule loopback --op send --service ud --siz
 wait
 (ulimit -l 16; timeout 60 setpriv --bounding-set -ipc_lock {BINARY} verbs --rails rxe0 --schedule loopback --size 1M \\
   --test bandwidth >memlock.out 2>memlock.err; echo $? >memlock.rc)
+(moving rxe0; sleep 1; ip link set v1 down) &
+SECONDS=0
+run broken 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 1000000
+echo $SECONDS >broken.seconds
+wait
 ls /dev/infiniband >/dev/null
 """
 
