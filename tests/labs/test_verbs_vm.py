@@ -80,6 +80,11 @@ one datagram verbs --rails rxe0 --schedule loopback --op send --service ud --siz
 wait
 (ulimit -l 16; timeout 60 setpriv --bounding-set -ipc_lock {BINARY} verbs --rails rxe0 --schedule loopback --size 1M \\
   --test bandwidth >memlock.out 2>memlock.err; echo $? >memlock.rc)
+(moving rxe0; sleep 1; ip link set v1 down) &
+SECONDS=0
+run broken 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 1000000
+echo $SECONDS >broken.seconds
+wait
 ls /dev/infiniband >/dev/null
 """
 
@@ -188,6 +193,15 @@ def test_a_page_in_the_wrong_place_is_named(boot):
     bad, = [c for c in left.records[0]["checks"] if not c["passed"]]
     assert "vmlab rank 0 → vmlab rank 1: transfer 1: layer 2, page 4: layer 2, page 5 came in its place" in bad["detail"]
     assert left.records[0]["metrics"] == []
+
+
+def test_a_link_that_breaks_under_pages_names_both_ends_and_leaves_no_number(boot):
+    left = boot("broken")
+    assert left.rc == 4, left.told()
+    assert left.seconds < 21 + 40  # the deadline of a transfer, and starting and ending mpirun in the emulation
+    assert "vmlab rank 0 → vmlab rank 1: " in left.err and "rxe0" in left.err and "rxe1" in left.err, left.told()
+    record, = left.records
+    assert record["outcome"] == "errored" and not record["metrics"]
 
 
 def test_sleeping_for_completions(boot):

@@ -115,7 +115,6 @@ def test_one_page_alone_can_be_swapped_only_with_the_next_layers(job):
 
 
 @pytest.mark.parametrize("ranks, args, text", [
-    (3, [], "3 ranks: half of them send to the other half"),
     (2, ["--tp", "3"], "2 heads of keys and values cannot be divided among 3 ranks"),
     (2, ["--head-dim", "1", "--kv-heads", "1", "--page-tokens", "1"], "a page has 4 bytes; it needs a multiple of 8, at least 32"),
     (2, ["--pack", "--join"], "--pack has no pages to join"),
@@ -129,6 +128,16 @@ def test_what_cannot_be_measured_is_refused_with_the_reason(job, ranks, args, te
     code, out, err = job.run(ranks, "kv-transfer", *small_but(*args))
     assert code == 2 and out == "", err
     assert text in err
+
+
+@pytest.mark.parametrize("options", [[], ["--schedule", "one-at-a-time"]])
+def test_of_an_odd_number_of_ranks_the_last_one_is_left_out_and_named(job, options):
+    code, document, _, err = job.measure(5, "kv-transfer", *SMALL, *options)
+    assert code == 0, err
+    record, = document["records"]
+    assert sorted(samples(record, "transfer_seconds")) == ["rank 0 → rank 2", "rank 1 → rank 3"]
+    assert len(record["checks"]) == 4
+    assert any(f"{document['run']['hosts'][0]} rank 4 has no partner" in note for note in record["notes"]), record["notes"]
 
 
 def test_one_rank_is_skipped(job):

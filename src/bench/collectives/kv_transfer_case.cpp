@@ -59,10 +59,19 @@ CaseInfo describe_kv() {
   };
 }
 
+Seat idle_seat(const RankMap& place, int rank, int pairs) {
+  return {.pair = pairs,
+          .pairs = pairs,
+          .ranks = {-1, -1},
+          .idle = true,
+          .name = rank_name(place, rank)};
+}
+
 Seat seat_of(const RankMap& place, int rank) {
   const std::vector<HostPair> pairs = half_to_half(place.host_of_rank);
   const auto mine = std::ranges::find_if(
       pairs, [rank](const HostPair& p) { return p.from == rank || p.to == rank; });
+  if (mine == pairs.end()) return idle_seat(place, rank, static_cast<int>(pairs.size()));
   return {.pair = static_cast<int>(mine - pairs.begin()),
           .pairs = static_cast<int>(pairs.size()),
           .ranks = *mine,
@@ -164,22 +173,37 @@ PageData data_of_pair(Context& context, const KvPoint& point, const Seat& seat) 
   return {point.shape, seat.pair, point.seed};
 }
 
-Record measure_kv(Context& context, const Params& params, const KvPoint& point, const Group& group,
-                  const Wires& wires) {
-  Record record{.case_name = "kv-transfer", .params = params_of_point(params, point)};
-  const Seat seat = seat_of(context.place, context.comm.rank());
-  require_memory(context, point);
-  const PageData data = data_of_pair(context, point, seat);
-  const auto wire = wires.connect(context, point, group.comm.mpi(), seat);
-  if (!wire) return record;  // an end elsewhere says why
-  const Transferred m = KvSession(context, point, group.comm, seat, *wire, data).run();
-  const size_t pair = record.entity(entity_of_pair(context.place, seat.ranks));
+// A rank without a partner has no layers, and its share of the record only says so.
+KvPoint part_of(KvPoint whole, const Seat& seat) {
+  if (seat.idle) whole.shape.layers = 0;
+  return whole;
+}
+
+void add_check_of_pages(Record& record, size_t pair, const Transferred& m) {
   record.checks.push_back({.name = "pages",
                            .passed = !m.wrong,
                            .value = m.wrong ? static_cast<double>(m.wrong->count) : 0.0,
                            .limit = 0,
                            .entity = pair,
                            .detail = m.wrong ? m.wrong->text : Said()});
+}
+
+Record measure_kv(Context& context, const Params& params, const KvPoint& whole, const Group& group,
+                  const Wires& wires) {
+  Record record{.case_name = "kv-transfer", .params = params_of_point(params, whole)};
+  const Seat seat = seat_of(context.place, context.comm.rank());
+  require_memory(context, whole);
+  const KvPoint point = part_of(whole, seat);
+  const PageData data = data_of_pair(context, point, seat);
+  const auto wire = wires.connect(context, point, group.comm.mpi(), seat);
+  if (!wire) return record;  // an end elsewhere says why
+  const Transferred m = KvSession(context, point, group.comm, seat, *wire, data).run();
+  if (seat.idle) {
+    record.notes.push_back(said("kv.idle", seat.name));
+    return record;
+  }
+  const size_t pair = record.entity(entity_of_pair(context.place, seat.ranks));
+  add_check_of_pages(record, pair, m);
   wire->describe(record);
   if (!m.measured) return record;  // wrong data yields no number
   if (seat.sends)

@@ -152,6 +152,7 @@ constexpr TextRow kSaidNetwork[] = {
     {"kv.cache", "{0} layers of {1} pages of {2}: {3} in {4} messages", "{0} 层，每层 {1} 页，每页 {2}：共 {3}，{4} 条消息"},
     {"kv.slowest", "{0} → {1}: {2}; the middle pair takes {3}", "{0} → {1}：{2}；居中的节点对为 {3}"},
     {"kv.ports_of_pair", "all RDMA ports of the pair's host that has least: {0}", "该对中 RDMA 端口总速率较低的主机：{0}"},
+    {"kv.idle", "{0} has no partner: an odd number of ranks leaves one out", "{0} 没有对端：进程数为奇数时有一个不参与"},
     {"kv.no_other_end", "the other end could not begin", "对端未能启动"},
     {"kv.told_layer", "{0} told {1} of layer {2}, expected {3}", "{0} 向 {1} 通告第 {2} 层，应为第 {3} 层"},
     {"fault.received_page", "one bit of a page that rank 0's partner received is flipped", "翻转 0 号进程对端所收一页中的一位"},

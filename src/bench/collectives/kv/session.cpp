@@ -129,11 +129,12 @@ void KvSession::prepare() {
 }
 
 std::vector<double> KvSession::take_turns(const TransferPlan& plan) {
-  std::vector<double> at;
+  std::vector<double> at{0};
   for (int turn = 0; turn < (point_.one_at_a_time ? seat_.pairs : 1); ++turn) {
     context_.watchdog.enter();
     group_.barrier();
-    if (!point_.one_at_a_time || turn == seat_.pair) at = move(plan);
+    const bool mine = !point_.one_at_a_time || turn == seat_.pair;
+    if (mine && !seat_.idle) at = move(plan);
     context_.watchdog.progress();
   }
   return at;

@@ -17,7 +17,8 @@ struct Seat {
   int pairs = 1;
   HostPair ranks;  // of its pair: from sends to to
   bool sends = false;
-  std::string name;  // of the pair, for messages: "n1 rank 0 → n2 rank 4"
+  bool idle = false;  // of an odd number of ranks: it only meets the others
+  std::string name;   // of the pair, for messages: "n1 rank 0 → n2 rank 4"
 
   int peer() const { return sends ? ranks.to : ranks.from; }
 };

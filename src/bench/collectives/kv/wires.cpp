@@ -71,7 +71,8 @@ std::unique_ptr<PageWire> Wires::connect(Context& context, const KvPoint& point,
   std::unique_ptr<PageWire> wire;
   Said failed;
   try {
-    wire = make(context, point, end);
+    wire = seat.idle ? make_mpi_wire(end, memory_of_end(point), PagePool::kGuardBytes)
+                     : make(context, point, end);
   } catch (const std::exception& e) {
     failed = said("said.of", seat.name, said_by(e));
   }
