@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "campaign/answer.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/sha256.h"
@@ -19,8 +20,10 @@ namespace fs = std::filesystem;
 constexpr double kBytesPerSecond = 1e6;
 constexpr double kPiecesPerSecond = 30;
 constexpr double kScriptSeconds = 60;
+constexpr const char* kDone = "clusterbench-copy-done";  // what both scripts end with
 
-// What the scripts end with. Shells and launchers have 1, 2, and 126 and more for themselves.
+// The codes that the scripts end with. Shells and launchers have 1, 2, and 126 and more for
+// themselves.
 enum class CopyCode {
   no_folder = 40,
   not_ours,
@@ -101,24 +104,27 @@ done
 printf '#!/bin/sh\nexit 0\n' >".may-start.$own" && chmod 700 ".may-start.$own" || exit 42
 "./.may-start.$own" || exit 44
 "./$program" --version || exit 45
+echo clusterbench-copy-done
 )sh";
 
 // Arguments: folder, id, then the files' names. Another host may remove a shared folder meanwhile.
 constexpr const char* kRemove = R"sh(
 folder=$1 id=$2
 shift 2
+gone() { echo clusterbench-copy-done && exit 0; }
 for _ in 1 2 3; do
-  [ -e "$folder" ] || exit 0
+  [ -e "$folder" ] || gone
   code=41
   if [ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy" 2>/dev/null)" = "$id" ] && cd "$folder"; then
     code=46
     rm -f .payload.* .new.* .may-start.* "$@"
-    [ "$(ls -A)" = .clusterbench-copy ] && rm -f .clusterbench-copy && cd / && rmdir "$folder" && exit 0
+    [ "$(ls -A)" = .clusterbench-copy ] && rm -f .clusterbench-copy && cd / && rmdir "$folder" && gone
     cd /
   fi
   sleep 1
 done
 [ ! -e "$folder" ] || exit "$code"
+gone
 )sh";
 
 struct CopiedFile {
@@ -157,12 +163,12 @@ class Copier {
     std::vector<std::string> names;
     for (const CopiedFile& file : files_) names.push_back(file.name);
     const std::vector<HostSlots> hosts = hosts_named(copies.hosts);
-    const std::vector<TaskEnd> ends =
+    const std::vector<Answer> ends =
         run(hosts, kRemove, fs::path(copies.program).parent_path().string(), names, {},
             kScriptSeconds, false);
     std::vector<std::string> out;
     for (size_t i = 0; i < hosts.size(); ++i) {
-      if (!is_done(ends[i])) out.push_back(hosts[i].name);
+      if (!ends[i].is_done()) out.push_back(hosts[i].name);
     }
     return out;
   }
@@ -194,10 +200,6 @@ class Copier {
     return {.name = name, .sha256 = sha256_hex_of_file(file), .bytes = fs::file_size(file)};
   }
 
-  static bool is_done(const TaskEnd& end) {
-    return end.kind == TaskEnd::Kind::exited && end.code == 0;
-  }
-
   // A host that does not answer answers nowhere; one that has a reason may take another place.
   bool better_elsewhere(const CopyEnd& best) const {
     return best.hosts.size() < setup_.hosts.size() &&
@@ -220,16 +222,16 @@ class Copier {
     for (const HostSlots& h : setup_.hosts) {
       if (!silent_.contains(h.name)) hosts.push_back(h);
     }
-    const std::vector<TaskEnd> ends =
+    const std::vector<Answer> ends =
         run(hosts, kBring, folder, words, payload_, seconds_for(bytes), true);
     std::vector<std::string> begun;
     for (size_t i = 0; i < hosts.size(); ++i) {
-      if (is_done(ends[i])) {
+      if (ends[i].is_done()) {
         out.hosts.push_back(hosts[i].name);
         continue;
       }
-      out.refusals.push_back({hosts[i].name, place, why(ends[i])});
-      if (!has_reason(ends[i])) silent_.insert(hosts[i].name);
+      out.refusals.push_back({hosts[i].name, place, why(ends[i].end)});
+      if (!has_reason(ends[i].end)) silent_.insert(hosts[i].name);
       begun.push_back(hosts[i].name);
     }
     std::erase_if(begun, [&](const std::string& host) { return silent_.contains(host); });
@@ -254,6 +256,10 @@ class Copier {
     if (end.kind == TaskEnd::Kind::not_started) return end.error;
     if (end.kind == TaskEnd::Kind::deadline) return "it did not answer in time";
     if (end.kind == TaskEnd::Kind::stopped) return "it was interrupted";
+    if (end.kind == TaskEnd::Kind::exited && end.code == 0)
+      return "the launcher ended as if all were well, but the host did not say that it has the "
+             "files: "
+             "see logs/copy.err";
     return fmt::format("the launcher ended with code {}: see logs/copy.err", end.code);
   }
 
@@ -267,9 +273,9 @@ class Copier {
 
   // Runs the script once on each of the hosts. `stoppable`: a signal ends it; what is removed is
   // removed all the same.
-  std::vector<TaskEnd> run(const std::vector<HostSlots>& hosts, const char* script,
-                           const std::string& folder, const std::vector<std::string>& words,
-                           const fs::path& input, double seconds, bool stoppable) const {
+  std::vector<Answer> run(const std::vector<HostSlots>& hosts, const char* script,
+                          const std::string& folder, const std::vector<std::string>& words,
+                          const fs::path& input, double seconds, bool stoppable) const {
     std::vector<Task> tasks;
     for (const HostSlots& host : hosts) {
       std::vector<std::string> program{"sh", "-c", script, "sh", folder, setup_.id};
@@ -284,12 +290,9 @@ class Copier {
       task.deadline_seconds = seconds;
       tasks.push_back(std::move(task));
     }
-    std::vector<TaskEnd> out(hosts.size(), {TaskEnd::Kind::stopped, 0, 0, ""});
     ExecutorOptions options = setup_.executor;
     if (!stoppable) options.stop_signals = [] { return 0; };
-    run_tasks(tasks, options,
-              {[](size_t) {}, [&](size_t i, const TaskEnd& end) { out[i] = end; }, [] {}});
-    return out;
+    return run_for_answers(std::move(tasks), options, payload_.parent_path(), kDone);
   }
 
   const CopySetup& setup_;

@@ -101,6 +101,7 @@ class Executor {
   bool attend(Running& r) {
     const auto end = r.process->poll();
     if (end) {
+      r.input.reset();  // all that was said is in its file
       events_.ended(r.task, end_of(r, *end));
       return true;
     }

@@ -1,6 +1,6 @@
 #include "campaign/roll_call.h"
 
-#include "core/error.h"
+#include "campaign/answer.h"
 
 namespace cb {
 namespace {
@@ -25,17 +25,12 @@ std::vector<std::string> silent_hosts(const RunSetup& setup, const std::vector<R
   if (setup.campaign.launch.launcher == Launcher::none) return {};
   std::vector<Task> tasks;
   for (const RollCall& call : calls) tasks.push_back(roll_call_task(setup, call));
-  std::vector<bool> answered(calls.size(), false);
-  run_tasks(tasks, setup.executor,
-            {[](size_t) {},
-             [&](size_t i, const TaskEnd& end) {
-               answered[i] = end.kind == TaskEnd::Kind::exited && end.code == 0;
-             },
-             [] {}});
+  const std::vector<Answer> answers =
+      run_for_answers(tasks, setup.executor, setup.paths.logs().parent_path(), kRollCallAnswer);
   std::vector<std::string> out;
   if (setup.executor.stop_signals() > 0) return out;  // nobody was given the time to answer
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (!answered[i]) out.push_back(calls[i].host.name);
+    if (!answers[i].is_done()) out.push_back(calls[i].host.name);
   }
   return out;
 }

@@ -17,6 +17,7 @@ struct RollCall {
 
 // The words of the program that answers: `clusterbench roll-call [--end PATH]`.
 inline constexpr const char* kRollCall = "roll-call";
+inline constexpr const char* kRollCallAnswer = "answers: clusterbench";  // in what it says
 
 // Asks every host through the launcher, at most fan_out at a time. Returns the hosts that did not
 // answer within setup.roll_call_seconds. Only a launcher reaches other hosts: without one all

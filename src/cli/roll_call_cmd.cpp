@@ -18,8 +18,8 @@ namespace {
 ExitCode answer(const std::string& ended) {
   const int killed = ended.empty() ? 0 : kill_processes_with("--json", ended);
   const BuildInfo& build = build_info();
-  std::cout << fmt::format("{} answers: clusterbench {} {}, {} left processes ended\n",
-                           terminal_safe(host_name()), build.version, build.commit, killed)
+  std::cout << fmt::format("{} {} {} {}, {} left processes ended\n", terminal_safe(host_name()),
+                           kRollCallAnswer, build.version, build.commit, killed)
             << std::flush;
   return ExitCode::ok;
 }

@@ -93,7 +93,7 @@ class Launcher {
     for (const std::string& host : request_.hosts) {
       if (fs::exists(state_ / ("dead-" + host))) return lost(host);
     }
-    if (request_.roll_call) return 0;
+    if (request_.roll_call) return std::cout << "this host answers: clusterbench\n", 0;
     rest();
     for (const std::string& host : request_.hosts) {
       const std::string what = rule(host);

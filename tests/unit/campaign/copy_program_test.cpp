@@ -200,3 +200,33 @@ TEST_CASE("files that were cut or changed on their way are refused with that rea
   CHECK(end.refusals[0].why == why);
   CHECK(f.empty("first"));
 }
+
+TEST_CASE("a host that dies while mpirun of Open MPI 5 ends with 0 has no copy") {
+  CopyFolder f;
+  f.setup.hosts = {{"n1", 1}};
+  f.setup.places = {f.top / "first"};
+  std::string why =
+      "the launcher ended as if all were well, but the host did not say that it has the files: see "
+      "logs/copy.err";
+  SUBCASE("before it begins") { f.write("bin/mpirun", "#!/bin/sh\nexit 0\n"); }
+  SUBCASE("behind the first piece") {
+    f.setup.piece = 4096;
+    f.write("bin/mpirun",
+            "#!/bin/sh\necho clusterbench-next-piece\nhead -c 4096 >/dev/null\nexit 0\n");
+  }
+  const CopyEnd end = f.copy();
+  CHECK(end.hosts.empty());
+  CHECK(end.program.empty());
+  REQUIRE(end.refusals.size() == 1);
+  CHECK(end.refusals[0].why == why);
+}
+
+TEST_CASE("a copy is removed when its host says so, not when the launcher ends with 0") {
+  CopyFolder f;
+  f.setup.hosts = {{"n1", 1}};
+  const CopyEnd end = f.copy();
+  REQUIRE(end.hosts.size() == 1);
+  f.write("bin/mpirun", "#!/bin/sh\nexit 0\n");
+  CHECK(remove_copies(f.setup, end) == std::vector<std::string>{"n1"});
+  CHECK(fs::exists(end.program));
+}

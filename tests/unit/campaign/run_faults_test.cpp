@@ -83,7 +83,8 @@ TEST_CASE("without a spare the host is out, what is done stays, and it comes bac
   c.setup.campaign.exclude = Exclude::lost;
   c.lay_all_ready();
   for (const int attempt : {1, 2}) c.lay_ready("002-rate@n4", attempt, "", 255, "ssh: no route");
-  c.let_die("n4");
+  SUBCASE("it is dead") { c.let_die("n4"); }
+  SUBCASE("it dies while it is asked, and the launcher ends with 0") { c.let_die_silently("n4"); }
   c.lay_all(1, {{"n1", 1}, {"n2", 1}, {"n3", 1}});
   c.run();
   CHECK(c.launched("003-all") == FaultNames{"n1", "n2", "n3"});
