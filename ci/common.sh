@@ -2,7 +2,7 @@
 # Shared by the scripts in this directory: where the repository is, and the stage headings.
 
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root"
 export CLUSTERBENCH_SOURCE_DIR="$root"
 jobs=$(nproc)

@@ -72,15 +72,35 @@ def all_of(build, scratch, profile, only):
     return wrong
 
 
+def asked(words):
+    """(profiles, part of a fault's name); ends with 2 where there is no such thing."""
+    only = ""
+    if "--fault" in words:
+        at = words.index("--fault")
+        only, words = " ".join(words[at + 1:at + 2]), words[:at] + words[at + 2:]
+        if not only:
+            refuse("--fault: needs a part of a fault's name")
+    if strange := [w for w in words if w not in PROFILES]:
+        refuse(f"{strange[0]}: no profile of several nodes ({' '.join(PROFILES)})")
+    profiles = words or PROFILES
+    if only and not any(only in name for p in profiles for name in faults_of(SOURCE / "profiles", p)):
+        refuse(f"--fault {only}: no fault of {' '.join(profiles)} has this in its name")
+    return profiles, only
+
+
+def refuse(what):
+    print(f"gpu_fleet.py: {what}", file=sys.stderr)
+    sys.exit(2)
+
+
 def main(arguments):
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2
+    profiles, only = asked(arguments[1:])
     if reason := why_not():
         print(reason)
         return 77
-    only = arguments[arguments.index("--fault") + 1] if "--fault" in arguments else ""
-    profiles = [a for a in arguments[1:] if a in PROFILES] or PROFILES
     with tempfile.TemporaryDirectory() as scratch:
         wrong = sum(all_of(arguments[0], Path(scratch), profile, only) for profile in profiles)
     return 1 if wrong else 0

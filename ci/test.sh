@@ -32,12 +32,14 @@ stage "2/4 build (ci)"
 build_preset ci
 stage "3/4 lint and all tests                                   after $(minutes $((SECONDS - started)))"
 # A session of its own has a share of the processors of its own, which beside.sh makes the least.
-setsid ci/beside.sh &
+setsid timeout 50m ci/beside.sh &
 beside=$!
-trap 'kill -- "-$beside" 2>/dev/null || true' EXIT
+# Once it has ended its number may be another's.
+end_beside() { if jobs -pr | grep -qx "$beside"; then kill -- "-$beside" 2>/dev/null || true; fi; }
+trap end_beside EXIT
 run_tests ci
 stage "4/4 unit, command line and fuzz tests with ASan and UBSan    after $(minutes $((SECONDS - started)))"
-kill -- "-$beside" 2>/dev/null || true # what it has built is kept, the rest is built faster without its priority
+end_beside # what it has built is kept, the rest is built faster without its priority
 wait "$beside" || true
 trap - EXIT
 build_preset asan

@@ -57,7 +57,8 @@ void carry(Document& to, const AttemptDocument& earlier) {
   }
 }
 
-// Of the attempts of a job that has one host the first alone is read with its inventory.
+// Of the attempts of a job that has one host only one is read with its inventory: the last, unless
+// its file is of no use.
 void carry_inventories(Document& to, const std::vector<AttemptDocument>& attempts) {
   for (size_t i = 0; to.hosts.empty() && i + 1 < attempts.size(); ++i)
     to.hosts = attempts[i].document.hosts;

@@ -60,10 +60,11 @@ std::string why_text(int code) {
 // Arguments: folder, id, bytes in all, bytes of a piece, then NAME BYTES SHA256 for every file. The
 // files come on standard input, one behind the other, in pieces that the script asks for. It counts
 // bytes: some launchers never tell it that the input has ended. Hosts may share the folder, and
-// then all of them write it at once: each writes under names of its own and renames.
+// then all of them write it at once: each writes under names of its own and renames. No word that
+// is waited for stands in the script as it is: a launcher may print what it starts.
 constexpr const char* kBring = R"sh(
 umask 077
-folder=$1 id=$2 left=$3 piece=$4 own=$(hostname).$$
+folder=$1 id=$2 left=$3 piece=$4 own=$(uname -n).$$
 shift 4
 ours() { [ ! -L "$folder" ] && [ -O "$folder" ] && [ "$(cat "$folder/.clusterbench-copy" 2>/dev/null)" = "$id" ]; }
 # Whoever made the folder just now has not marked it yet: no marker at all is waited for, another's is not.
@@ -81,15 +82,15 @@ size() { wc -c <"$1"; }
 # An input that has ended gives nothing more. Looked at now and then: each time takes a process.
 all_here() { [ "$(size ".payload.$own")" -eq "$asked" ] || exit 47; }
 asked=0 turn=0
-: >".payload.$own" || exit 42
+true >".payload.$own" || exit 42
 while [ "$left" -gt 0 ]; do
   [ "$piece" -le "$left" ] || piece=$left
-  echo clusterbench-next-piece
+  echo clusterbench-next"-piece"
   head -c "$piece" >>".payload.$own" || exit 42
   left=$((left - piece)) asked=$((asked + piece)) turn=$((turn + 1))
   [ $((turn % 64)) -ne 0 ] || all_here
 done
-echo clusterbench-next-piece # there is none: the input ends
+echo clusterbench-next"-piece" # there is none: the input ends
 all_here
 begin=1
 while [ $# -gt 0 ]; do
@@ -104,14 +105,14 @@ done
 printf '#!/bin/sh\nexit 0\n' >".may-start.$own" && chmod 700 ".may-start.$own" || exit 42
 "./.may-start.$own" || exit 44
 "./$program" --version || exit 45
-echo clusterbench-copy-done
+echo clusterbench-copy"-done"
 )sh";
 
 // Arguments: folder, id, then the files' names. Another host may remove a shared folder meanwhile.
 constexpr const char* kRemove = R"sh(
 folder=$1 id=$2
 shift 2
-gone() { echo clusterbench-copy-done && exit 0; }
+gone() { echo clusterbench-copy"-done" && exit 0; }
 for _ in 1 2 3; do
   [ -e "$folder" ] || gone
   code=41
@@ -232,11 +233,21 @@ class Copier {
       }
       out.refusals.push_back({hosts[i].name, place, why(ends[i].end)});
       if (!has_reason(ends[i].end)) silent_.insert(hosts[i].name);
-      begun.push_back(hosts[i].name);
+      if (may_have_begun(ends[i].end)) begun.push_back(hosts[i].name);
     }
-    std::erase_if(begun, [&](const std::string& host) { return silent_.contains(host); });
-    if (!begun.empty()) remove({.program = out.program, .hosts = begun});
+    clean(out, begun);
     return out;
+  }
+
+  // Takes away what is there of a copy that did not come to its end, and says where that failed.
+  void clean(CopyEnd& copy, const std::vector<std::string>& begun) {
+    if (begun.empty()) return;
+    const std::vector<std::string> kept = remove({.program = copy.program, .hosts = begun});
+    for (CopyRefusal& r : copy.refusals) {
+      if (std::ranges::find(kept, r.host) == kept.end() || !silent_.contains(r.host)) continue;
+      r.why += fmt::format("; next: remove {} there, if it is there",
+                           fs::path(copy.program).parent_path().string());
+    }
   }
 
   double seconds_for(uintmax_t bytes) const {
@@ -251,6 +262,13 @@ class Copier {
            end.code <= static_cast<int>(CopyCode::cut_short);
   }
 
+  // A launcher that ended with another code has not reached the host, or lost it.
+  static bool may_have_begun(const TaskEnd& end) {
+    return has_reason(end) || end.kind == TaskEnd::Kind::stopped ||
+           end.kind == TaskEnd::Kind::deadline ||
+           (end.kind == TaskEnd::Kind::exited && end.code == 0);
+  }
+
   static std::string why(const TaskEnd& end) {
     if (has_reason(end)) return why_text(end.code);
     if (end.kind == TaskEnd::Kind::not_started) return end.error;
@@ -258,8 +276,7 @@ class Copier {
     if (end.kind == TaskEnd::Kind::stopped) return "it was interrupted";
     if (end.kind == TaskEnd::Kind::exited && end.code == 0)
       return "the launcher ended as if all were well, but the host did not say that it has the "
-             "files: "
-             "see logs/copy.err";
+             "files: see logs/copy.err";
     return fmt::format("the launcher ended with code {}: see logs/copy.err", end.code);
   }
 

@@ -4,18 +4,21 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <limits>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace cb {
 namespace {
 
 constexpr int kQuietMilliseconds = 100;  // of the output of a command that has ended
+constexpr double kLastSeconds = 2;       // that it is read after the command has ended
 constexpr size_t kMaxLine = 4096;
 
 void make_pipe(int& reading, int& writing) {
@@ -91,7 +94,9 @@ void PacedInput::start() {
 void PacedInput::serve() {
   ignore_broken_pipes();
   std::string text(kMaxLine, '\0'), line;
-  while (true) {
+  double until = std::numeric_limits<double>::infinity();
+  while (monotonic_seconds() < until) {
+    if (ended_) until = std::min(until, monotonic_seconds() + kLastSeconds);
     pollfd output{out_read_, POLLIN, 0};
     const int ready = ::poll(&output, 1, kQuietMilliseconds);
     if (ready == 0 && ended_) break;

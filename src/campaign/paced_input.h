@@ -22,8 +22,8 @@ class PacedInput {
   static constexpr size_t kMaxPiece = 65536;  // what a pipe holds
 
   PacedInput(const std::filesystem::path& input, const std::filesystem::path& log, size_t piece);
-  // Reads what a command that has ended left in the pipe. A process that outlives it and keeps the
-  // pipe is not waited for.
+  // Reads what a command that has ended left in the pipe, for two seconds at most: a process that
+  // outlives it and keeps the pipe is not waited for.
   ~PacedInput();
   PacedInput(const PacedInput&) = delete;
   PacedInput& operator=(const PacedInput&) = delete;

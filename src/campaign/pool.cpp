@@ -77,6 +77,28 @@ void take_load(Record& fresh, const Record& earlier) {
   }
 }
 
+bool is_of_earlier(const Metric& metric, const Record& fresh, const Record& earlier) {
+  const Entity& entity = earlier.entities.at(metric.entity);
+  return std::ranges::none_of(fresh.metrics, [&](const Metric& m) {
+    return m.name == metric.name && fresh.entities.at(m.entity) == entity;
+  });
+}
+
+// Some cases leave a figure out because of what they measured. An attempt that has none takes back
+// no figure of an earlier one, unless its data are wrong.
+void carry_figures(Record& fresh, const Record& earlier) {
+  if (std::ranges::any_of(fresh.checks, [](const Check& c) { return !c.passed && !c.finding; }))
+    return;
+  std::vector<Metric> carried;
+  for (const Metric& before : earlier.metrics) {
+    if (is_of_earlier(before, fresh, earlier)) carried.push_back(before);
+  }
+  for (Metric& metric : carried) {
+    metric.entity = fresh.entity(earlier.entities.at(metric.entity));
+    fresh.metrics.push_back(std::move(metric));
+  }
+}
+
 void add_note(Record& record, const Said& note) {
   if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
 }
@@ -94,6 +116,7 @@ void pool_record(Record& fresh, const Record& earlier) {
     if (!drop_fresh && !drop_earlier) pool_metric(metric, *before);
   }
   if (!any) return;
+  if (!drop_earlier) carry_figures(fresh, earlier);
   for (const Said& note : earlier.notes) {
     if (note == pooled() || note == dropped()) add_note(fresh, note);
   }

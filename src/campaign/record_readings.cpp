@@ -141,8 +141,9 @@ LoadedRecord load_record(const fs::path& root, const JobEvent& event, bool inven
 void read_records(std::vector<RecordReading>& readings, const fs::path& root,
                   const SoakReading& soak) {
   std::set<std::string> asked;
+  // Of the last attempt: a host may have been repaired between two.
   for (RecordReading& r : readings)
-    r.inventory = r.job->host.empty() || asked.insert(r.job->host).second;
+    r.inventory = r.job->host.empty() || (r.last && asked.insert(r.job->host).second);
   read_all(readings, root, soak);
   std::set<std::string> known;
   for (const RecordReading& r : readings) {

@@ -166,13 +166,20 @@ ExitCode conclude(const RunSetup& setup, bool no_color) {
   return exit_code(judgement);
 }
 
-ExitCode interrupted(const RunSetup& setup, const RunEnd& end) {
+// What goes on with the campaign. The copies of a run are gone after it.
+std::string resume_command(const RunSetup& setup, const RunOptions& options) {
+  std::string out = "clusterbench run --resume " + setup.paths.root.string();
+  if (!options.copy_to.empty()) return out + " --copy-to " + options.copy_to;
+  return options.copy ? out + " --copy" : out;
+}
+
+ExitCode interrupted(const RunSetup& setup, const RunOptions& options, const RunEnd& end) {
   const std::string where =
       setup.again.empty() ? fmt::format("after {} of {} steps", end.steps_ended,
                                         plan_rounds(setup.campaign.profile).size())
                           : "while figures that leave the verdict open were measured once more";
-  std::cerr << fmt::format("interrupted {}\ncontinue with: clusterbench run --resume {}\n", where,
-                           terminal_safe(setup.paths.root.string()));
+  std::cerr << fmt::format("interrupted {}\ncontinue with: {}\n", where,
+                           terminal_safe(resume_command(setup, options)));
   return ExitCode::interrupted;
 }
 
@@ -303,13 +310,13 @@ ExitCode run(const RunOptions& given) {
   } catch (const UsageError&) {
     throw;
   } catch (const Error& e) {
-    throw Error(fmt::format("{}\n  when mended, continue with: clusterbench run --resume {}",
-                            e.what(), setup.paths.root.string()),
+    throw Error(fmt::format("{}\n  when mended, continue with: {}", e.what(),
+                            resume_command(setup, options)),
                 e.code());
   }
   board.finish();
   copies.remove();
-  return end.interrupted ? interrupted(setup, end) : conclude(setup, options.no_color);
+  return end.interrupted ? interrupted(setup, options, end) : conclude(setup, options.no_color);
 }
 
 // Refuses an empty value: an unset variable of a script would silently mean this host alone.

@@ -129,18 +129,23 @@ def test_needs_are_journaled_as_not_applicable(tmp_path):
     assert not (out / "records/002-pair.json").exists()
 
 
-def test_ctrl_c_stops_and_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("copy", [[], ["--launcher", "mpirun", "--copy-to"]])
+@pytest.mark.usefixtures("under_mpirun")
+def test_ctrl_c_stops_and_says_how_to_go_on(tmp_path, copy):
+    if copy:
+        (tmp_path / "copies").mkdir()
+        copy = [*copy, tmp_path / "copies"]
     path = write_profile(tmp_path, [step("good"), step("hang", params={"hanging-rank": 0})],
                          [at_least("rate", "good", 1)])
     out = tmp_path / "out"
-    process = subprocess.Popen([BINARY, "run", path, "--out", out, "--launcher", "none"],
+    process = subprocess.Popen([BINARY, "run", path, "--out", out, *(copy or ["--launcher", "none"])],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert wait_for(lambda: (out / "logs/002-hang.err").exists())
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "interrupted after 1 of 2 steps" in err
-    assert f"continue with: clusterbench run --resume {out}" in err
+    assert f"continue with: clusterbench run --resume {out}{' --copy-to ' + str(copy[-1]) if copy else ''}\n" in err
     assert ends(out, "002-hang")[0]["state"] == "missing"
     assert not (out / "MANIFEST.sha256").exists()
 

@@ -1,5 +1,6 @@
 #include "campaign/copy_program.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 
@@ -207,7 +208,8 @@ TEST_CASE("a host that dies while mpirun of Open MPI 5 ends with 0 has no copy")
   f.setup.places = {f.top / "first"};
   std::string why =
       "the launcher ended as if all were well, but the host did not say that it has the files: see "
-      "logs/copy.err";
+      "logs/copy.err; next: remove " +
+      f.folder("first").string() + " there, if it is there";
   SUBCASE("before it begins") { f.write("bin/mpirun", "#!/bin/sh\nexit 0\n"); }
   SUBCASE("behind the first piece") {
     f.setup.piece = 4096;
@@ -219,6 +221,61 @@ TEST_CASE("a host that dies while mpirun of Open MPI 5 ends with 0 has no copy")
   CHECK(end.program.empty());
   REQUIRE(end.refusals.size() == 1);
   CHECK(end.refusals[0].why == why);
+}
+
+TEST_CASE("a launcher that prints what it starts asks for no piece and has no copy") {
+  CopyFolder f;
+  f.setup.hosts = {{"n1", 1}};
+  f.setup.piece = 4096;
+  SUBCASE("and runs it") {
+    f.write("bin/mpirun", std::string("#!/bin/sh\necho \"$*\"\n") + kStandIn);
+    CHECK(f.copy().hosts == std::vector<std::string>{"n1"});
+    CHECK(read_file(f.folder("first") / "module.so") == std::string(100'000, 'm'));
+  }
+  SUBCASE("and does not") {
+    f.write("bin/mpirun", "#!/bin/sh\necho \"$*\"\n");
+    CHECK(f.copy().hosts.empty());
+  }
+}
+
+TEST_CASE("a copy that was interrupted or too slow leaves nothing") {
+  CopyFolder f;
+  f.setup.hosts = {{"n1", 1}};
+  f.write("program", "#!/bin/sh\nsleep 20\n");
+  const auto begin = std::chrono::steady_clock::now();
+  f.setup.executor.stop_signals = [begin] {
+    return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(500) ? 1 : 0;
+  };
+  const CopyEnd end = f.copy();
+  CHECK(end.hosts.empty());
+  REQUIRE(end.refusals.size() == 1);
+  CHECK(end.refusals[0].why == "it was interrupted");
+  CHECK(f.empty("first"));
+  CHECK(f.empty("second"));
+}
+
+TEST_CASE("a folder that cannot be written any more is told, and another place is tried") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: needs root, which becomes another user");
+    return;
+  }
+  constexpr uid_t kNobody = 65534;
+  CopyFolder f;
+  f.setup.hosts = {{"n1", 1}};
+  f.write("bin/mpirun",
+          "#!/bin/sh\nwhile [ \"$1\" != sh ]; do shift; done\n"
+          "exec setpriv --reuid=65534 --clear-groups \"$@\"\n");
+  ::chmod(f.top.c_str(), 0755);
+  ::chmod((f.top / "second").c_str(), 0777);
+  fs::create_directories(f.folder("first"));
+  std::ofstream(f.folder("first") / ".clusterbench-copy") << f.setup.id << "\n";
+  for (const fs::path& path : {f.folder("first"), f.folder("first") / ".clusterbench-copy"})
+    REQUIRE(::chown(path.c_str(), kNobody, kNobody) == 0);
+  ::chmod(f.folder("first").c_str(), 0500);
+  const CopyEnd end = f.copy();
+  CHECK(end.program == (f.folder("second") / "clusterbench").string());
+  REQUIRE(end.refusals.size() == 1);
+  CHECK(end.refusals[0].why == "the files do not fit");
 }
 
 TEST_CASE("a copy is removed when its host says so, not when the launcher ends with 0") {

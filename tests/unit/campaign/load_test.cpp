@@ -55,6 +55,28 @@ TEST_CASE("a finished campaign as it is") {
   CHECK(loaded.jobs[4].host.empty());
 }
 
+TEST_CASE("a host's inventory is that of its last attempt: it may have been repaired") {
+  SmallCampaign c;
+  const std::string job = c.keys().front().name;
+  const auto with_bios = [&](int attempt, const std::string& bios) {
+    Document d = c.document(job, attempt);
+    d.hosts.at(0).parts.at(0).attributes["bios_version"] = bios;
+    return to_json_text(d);
+  };
+  c.lay_all_ready();
+  c.lay_ready(job, 1, with_bios(1, "1.0"), 3);  // something was skipped: repeated
+  c.run();
+  c.lay_all_ready(2);
+  c.lay_ready(job, 2, with_bios(2, "2.0"));
+  c.run();
+  const Campaign loaded = c.load();
+  REQUIRE(loaded.jobs.front().attempts.size() == 2);
+  REQUIRE(loaded.inventories.size() == 2);
+  CHECK(loaded.inventories.at(0).host == "n1");
+  CHECK(loaded.inventories.at(0).parts.at(0).attributes.at("bios_version") ==
+        Attribute(std::string("2.0")));
+}
+
 TEST_CASE("what is no campaign is refused") {
   const SmallCampaign c;
   CHECK_THROWS_WITH_AS(c.load(), doctest::Contains("it does not exist"), UsageError);

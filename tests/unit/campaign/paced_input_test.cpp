@@ -89,6 +89,16 @@ TEST_CASE("a process that outlives the command and keeps its output is not waite
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
+TEST_CASE("nor one that goes on to write") {
+  const PacedFolder f;
+  const auto begin = std::chrono::steady_clock::now();
+  const TaskEnd end =
+      f.run("setsid sh -c 'while echo more; do sleep 0.02; done' & echo done", "abc", 3);
+  CHECK(end.code == 0);
+  CHECK(f.out().find("done\n") != std::string::npos);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+}
+
 TEST_CASE("an input that is not there stops nothing else") {
   const PacedFolder f;
   CHECK_THROWS_AS(PacedInput(f.top / "none", f.top / "out", 3), Error);

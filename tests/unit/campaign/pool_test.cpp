@@ -35,6 +35,30 @@ TEST_CASE("the samples of two attempts stand together, and that is said") {
   CHECK(fresh.records[0].notes.size() == 1);
 }
 
+TEST_CASE("an attempt that left a figure out takes back none, unless its data are wrong") {
+  const auto names = [](const std::function<void(Record&)>& change_fresh) {
+    Document fresh = document(1, {3, 4}), earlier = document(1, {1, 2});
+    Record& before = earlier.records[0];
+    before.metrics.push_back({.name = "latency",
+                              .unit = "seconds",
+                              .entity = before.entity({"n2", "host", ""}),
+                              .samples = {9}});
+    change_fresh(fresh.records[0]);
+    pool_samples(fresh, earlier);
+    std::vector<std::string> out;
+    for (const Metric& m : fresh.records[0].metrics)
+      out.push_back(m.name + " of " + fresh.records[0].entities.at(m.entity).host);
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names([](Record&) {}) == Names{"rate of n1", "latency of n2"});
+  CHECK(names([](Record& r) { r.checks.push_back({.name = "data", .passed = false}); }) ==
+        Names{"rate of n1"});
+  CHECK(names([](Record& r) {
+          r.checks.push_back({.name = "straggler", .passed = false, .finding = true});
+        }) == Names{"rate of n1", "latency of n2"});
+}
+
 TEST_CASE("another point of parameters is another measurement") {
   Document fresh = document(1, {3, 4});
   pool_samples(fresh, document(2, {1, 2}));
