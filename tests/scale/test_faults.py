@@ -92,7 +92,8 @@ def test_exactly_the_bad_hosts_are_taken_out(tmp_path):
         last = sorted((out / "records").glob(f"{step}*.json"), key=lambda p: p.stat().st_mtime)[-1]
         assert set(json.loads(last.read_text())["run"]["hosts"]) == delivered, step
     print(f"{HOSTS} hosts, {len(bad)} bad: {run.wall:.1f} s, own CPU {run.cpu:.1f} s, peak {run.peak / 2**20:.0f} MiB")
-    assert run.cpu / (HOSTS * len(STEPS)) < 2e-3
+    # 0.9 to 1.6 ms alone; beside other tests on the same cores a second of CPU time does less (2.4 ms was seen).
+    assert run.cpu / (HOSTS * len(STEPS)) < 3e-3
     assert run.peak < 400 * 2**20
     assert not [e for e in events(out) if e["event"] == "returned"]
     # A customer whose profile lets fewer hosts go does not accept it.
