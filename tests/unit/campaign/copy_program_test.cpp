@@ -1,6 +1,5 @@
 #include "campaign/copy_program.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 
@@ -238,14 +237,12 @@ TEST_CASE("a launcher that prints what it starts asks for no piece and has no co
   }
 }
 
-TEST_CASE("a copy that was interrupted or too slow leaves nothing") {
+TEST_CASE("a copy that was interrupted leaves nothing") {
   CopyFolder f;
   f.setup.hosts = {{"n1", 1}};
   f.write("program", "#!/bin/sh\nsleep 20\n");
-  const auto begin = std::chrono::steady_clock::now();
-  f.setup.executor.stop_signals = [begin] {
-    return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(500) ? 1 : 0;
-  };
+  const fs::path arrived = f.folder("first") / "clusterbench";
+  f.setup.executor.stop_signals = [arrived] { return fs::exists(arrived) ? 1 : 0; };
   const CopyEnd end = f.copy();
   CHECK(end.hosts.empty());
   REQUIRE(end.refusals.size() == 1);
