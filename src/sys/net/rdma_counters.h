@@ -19,9 +19,9 @@ using RdmaCounters = std::map<std::string, double>;
 // reads the interface's statistics about pauses, marks, drops and errors, with the prefix "eth_".
 RdmaCounters read_rdma_counters(const FsRoot& fs, const RdmaPort& port);
 
-// Returns how long a reading of hw_counters/ may show values of the past: the kernel asks the device
-// again only after `lifespan` milliseconds (drivers/infiniband/core/sysfs.c, 10 by default, at most
-// 10,000), counted in its ticks. Zero where the driver has no such file.
+// Returns how long a reading of hw_counters/ may show values of the past: the kernel asks the
+// device again only after `lifespan` milliseconds (drivers/infiniband/core/sysfs.c, 10 by default,
+// at most 10,000), counted in its ticks. Zero where the driver has no such file.
 std::chrono::milliseconds rdma_counters_age(const FsRoot& fs, const RdmaPort& port);
 
 // Returns the common name: "local_ack_timeout_err" → "ack_timeouts", by driver.
