@@ -11,6 +11,7 @@ namespace {
 struct LoadPoint {
   std::string entity;
   double served = 0;                        // requests per second
+  double capacity = 0;                      // the same: at most
   std::optional<Summary> first_token = {};  // nothing: the queue grew without end
 };
 using LoadPoints = std::map<double, LoadPoint>;  // by offered requests per second
@@ -19,6 +20,8 @@ std::optional<LoadPoint> load_of(const Record& record, size_t entity) {
   const Metric* served = record.find("requests_per_second", entity);
   if (served == nullptr) return std::nullopt;
   LoadPoint out{entity_name(record.entities[entity]), served->samples.summary().median};
+  const Metric* capacity = record.find("capacity_requests_per_second", entity);
+  out.capacity = capacity == nullptr ? out.served : capacity->samples.summary().median;
   const Metric* first = record.find("request_first_token_seconds", entity);
   if (first != nullptr) out.first_token = first->samples.summary();
   return out;
@@ -28,7 +31,7 @@ std::optional<LoadPoint> load_of(const Record& record, size_t entity) {
 bool is_slower(const LoadPoint& a, const LoadPoint& b) {
   if (a.first_token && b.first_token) return a.first_token->median > b.first_token->median;
   if (a.first_token || b.first_token) return !a.first_token;
-  return a.served < b.served;
+  return a.capacity < b.capacity;
 }
 
 std::map<int64_t, LoadPoints> slowest_loads(const Campaign& campaign, const Step& step) {

@@ -321,7 +321,7 @@ Record measure_load(Inference& job, const Params& params, int64_t batch, double 
   add_infer_checks(record, self, context.who(), o.shape, measured.found);
   if (!all_passed(context, record) || !measured.good) return record;
   record.add("memory_bytes", self, {static_cast<double>(memory_bytes)});
-  if (job.stage().at.tensor == 0) add_load_figures(record, self, o, rate, measured);
+  add_load_figures(context.comm, record, self, o, rate, measured);
   return record;
 }
 

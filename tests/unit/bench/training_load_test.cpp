@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "bench/training/load_record.h"
+#include "tests/unit/bench/thread_comm.h"
 
 using namespace cb;
 using namespace cb::training;
@@ -23,7 +24,22 @@ Loaded three_served() {
 
 Record figures_at(double rate) {
   Record out{.case_name = "infer"};
-  add_load_figures(out, out.entity({"h", "rank", "0"}), two_at_once(), rate, three_served());
+  const auto comm = single_comm();
+  add_load_figures(*comm, out, out.entity({"h", "rank", "0"}), two_at_once(), rate, three_served());
+  return out;
+}
+
+// The shares of four ranks, two for each replica, of which the second of each serves nobody. All
+// sequences take the second replica `longer` times as long.
+std::vector<Record> figures_of_two_replicas(double rate, double longer) {
+  std::vector<Record> out(4, Record{.case_name = "infer"});
+  ThreadGroup(4).run([&](Comm& comm) {
+    Loaded loaded = comm.rank() % 2 == 0 ? three_served() : Loaded{.full_seconds = {1e3}};
+    if (comm.rank() == 2) loaded.full_seconds = {1.5 * longer, 2 * longer};
+    Record& mine = out[static_cast<size_t>(comm.rank())];
+    add_load_figures(comm, mine, mine.entity({"h", "rank", std::to_string(comm.rank())}),
+                     two_at_once(), rate, loaded);
+  });
   return out;
 }
 
@@ -71,6 +87,27 @@ TEST_CASE("from the capacity on latencies from the arrival are left out, with th
   CHECK(r.find("requests_per_second") != nullptr);
   REQUIRE(r.notes.size() == 1);
   CHECK(r.notes[0].text().find("h:0: 1.14 /s are offered and at most 1.14 /s") == 0);
+}
+
+TEST_CASE("a replica that keeps up does not stand for one that cannot") {
+  const double capacity = 2 / 1.75;
+  const auto all = figures_of_two_replicas(capacity * 0.9, 1.2);
+  for (const size_t serving : {0, 2}) {
+    CHECK(all[serving].find("request_first_token_seconds") == nullptr);
+    CHECK(all[serving].find("queueing_seconds") == nullptr);
+    CHECK(all[serving].notes.size() == 1);
+  }
+  CHECK(only_sample(all[0], "capacity_requests_per_second") == doctest::Approx(capacity));
+  CHECK(only_sample(all[2], "capacity_requests_per_second") == doctest::Approx(capacity / 1.2));
+  CHECK(all[0].notes[0].text().find("at least one replica") != std::string::npos);
+  CHECK(all[2].notes[0].text().find("h:2: 1.03 /s are offered and at most 0.952 /s") == 0);
+  const auto both = figures_of_two_replicas(capacity * 0.9, 1.05);
+  for (const size_t serving : {0, 2}) {
+    CHECK(both[serving].find("request_first_token_seconds") != nullptr);
+    CHECK(both[serving].notes.empty());
+  }
+  for (const size_t follower : {1, 3})
+    CHECK((all[follower].metrics.empty() && both[follower].metrics.empty()));
 }
 
 TEST_CASE("a replica holds a generator for each power of two, and for the batch") {

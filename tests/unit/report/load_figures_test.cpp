@@ -54,6 +54,21 @@ TEST_CASE("a replica whose queue grew is the slowest, and has no latency") {
   CHECK(figures[0].caption.find("(h:1)") != std::string::npos);
 }
 
+TEST_CASE("where the queue grew, the replica that can take least is named") {
+  Record beyond{.case_name = "infer"};
+  beyond.params.set("batch", int64_t{4});
+  beyond.params.set("arrival-rate", 50.0);
+  for (const int rank : {0, 1}) {
+    const size_t self = beyond.entity({"h", "rank", std::to_string(rank)});
+    beyond.add("requests_per_second", self, {rank == 0 ? 46.0 : 47.0});  // few came to rank 0
+    beyond.add("capacity_requests_per_second", self, {rank == 0 ? 52.0 : 48.0});
+  }
+  const auto figures = figures_of_load({served(10), std::move(beyond)});
+  REQUIRE(figures.size() == 1);
+  CHECK(figures[0].caption.find("47.0 /s served, and the queue grew") != std::string::npos);
+  CHECK(figures[0].caption.find("(h:1)") != std::string::npos);
+}
+
 TEST_CASE("records without arrivals are no load") {
   Record other{.case_name = "infer"};
   other.params.set("batch", int64_t{4});
