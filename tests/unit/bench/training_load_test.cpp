@@ -110,6 +110,17 @@ TEST_CASE("a replica that keeps up does not stand for one that cannot") {
     CHECK((all[follower].metrics.empty() && both[follower].metrics.empty()));
 }
 
+TEST_CASE("the capacity is of all generations that cost what a full one does") {
+  const auto of_count = [](size_t count, double seconds) {
+    return Serving{0, count, 10, 10.5, 10 + seconds};
+  };
+  const std::vector<Serving> all = {of_count(8, 1), of_count(4, 2), of_count(5, 3), of_count(1, 4)};
+  CHECK(seconds_of_full(all, 8) == std::vector<double>{1, 3});  // five are filled up to eight
+  const std::vector<Serving> few = {of_count(1, 2), of_count(2, 3)};
+  CHECK(seconds_of_full(few, 2) == std::vector<double>{3});
+  CHECK(seconds_of_full(few, 1) == std::vector<double>{2, 3});
+}
+
 TEST_CASE("a replica holds a generator for each power of two, and for the batch") {
   CHECK(generation_sizes(1) == std::vector<int64_t>{1});
   CHECK(generation_sizes(3) == std::vector<int64_t>{1, 2, 3});
