@@ -150,6 +150,7 @@ bool LoadSession::generate_each_size(Loaded& out) {
       context_.watchdog.note(
           fmt::format("{} sequences before the load", sized->options.generation.sequences));
       double seconds = 0;
+      if (!announce(0)) return false;
       if (!generate(*sized, [&](const Pass& pass) { seconds += pass.seconds; })) return false;
       if (i > 0) out.full_seconds.push_back(seconds);
     }
