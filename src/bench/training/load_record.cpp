@@ -9,16 +9,23 @@
 namespace cb::training {
 namespace {
 
+// Of many requests a histogram: the documents of all replicas must stay one that can be read.
+Samples bounded(const std::vector<double>& values) {
+  Samples out;
+  for (const double value : values) out.add(value);
+  return out;
+}
+
 double p90_of(std::vector<double> values) {
   std::ranges::sort(values);
   return quantile_of_sorted(values, 0.9);
 }
 
-void add_latencies(Record& record, size_t self, RequestTimes times) {
-  record.add("queueing_seconds", self, Samples::from_list(std::move(times.queueing)));
+void add_latencies(Record& record, size_t self, const RequestTimes& times) {
+  record.add("queueing_seconds", self, bounded(times.queueing));
   record.add("request_first_token_p90_seconds", self, {p90_of(times.first_token)});
-  record.add("request_first_token_seconds", self, Samples::from_list(std::move(times.first_token)));
-  record.add("request_seconds", self, Samples::from_list(std::move(times.whole)));
+  record.add("request_first_token_seconds", self, bounded(times.first_token));
+  record.add("request_seconds", self, bounded(times.whole));
 }
 
 void add_served(Record& record, size_t self, const InferOptions& o, double capacity,
@@ -33,7 +40,7 @@ void add_served(Record& record, size_t self, const InferOptions& o, double capac
   record.add("generated_tokens_per_second", self, {load.achieved_per_second * tokens});
   record.add("capacity_requests_per_second", self, {capacity});
   record.add("busy_share", self, {load.busy_share});
-  record.add("requests_of_generation", self, Samples::from_list(std::move(together)));
+  record.add("requests_of_generation", self, bounded(together));
 }
 
 // The note of a replica that keeps up names none: all of these say the same once.
@@ -78,12 +85,12 @@ void add_load_figures(Comm& comm, Record& record, size_t self, const InferOption
   const bool grows = comm.any(serves && rate >= capacity);
   if (!serves) return;
   add_served(record, self, o, capacity, m);
-  RequestTimes times = request_times(m.arrivals, m.servings, o.generation.new_tokens);
-  record.add("request_token_seconds", self, Samples::from_list(std::move(times.each_token)));
+  const RequestTimes times = request_times(m.arrivals, m.servings, o.generation.new_tokens);
+  record.add("request_token_seconds", self, bounded(times.each_token));
   if (grows)
     record.notes.push_back(why_no_latency(entity_name(record.entities[self]), rate, capacity));
   else
-    add_latencies(record, self, std::move(times));
+    add_latencies(record, self, times);
 }
 
 }  // namespace cb::training

@@ -110,6 +110,28 @@ TEST_CASE("a replica that keeps up does not stand for one that cannot") {
     CHECK((all[follower].metrics.empty() && both[follower].metrics.empty()));
 }
 
+TEST_CASE("of many requests a record keeps histograms, and the p90 of all samples") {
+  Loaded m{.full_seconds = {1}};
+  for (size_t i = 0; i < 3000; ++i) {
+    const auto begin = static_cast<double>(2 * i);  // a request each 2 s, later by 1 ms each time
+    m.arrivals.push_back(begin - 0.001 * static_cast<double>(i));
+    m.servings.push_back({i, 1, begin, begin + 0.5, begin + 1});
+  }
+  Record r{.case_name = "infer"};
+  const auto comm = single_comm();
+  add_load_figures(*comm, r, r.entity({"h", "rank", "0"}), two_at_once(), 1, m);
+  for (const char* name : {"queueing_seconds", "request_first_token_seconds", "request_seconds",
+                           "request_token_seconds", "requests_of_generation"}) {
+    const Metric* metric = r.find(name);
+    REQUIRE_MESSAGE(metric != nullptr, name);
+    CHECK_MESSAGE(metric->samples.histogram() != nullptr, name);
+    CHECK_MESSAGE(metric->samples.count() == 3000, name);
+  }
+  CHECK(only_sample(r, "request_first_token_p90_seconds") == doctest::Approx(0.5 + 2.9990 * 0.9));
+  const double p99 = r.find("request_first_token_seconds")->samples.summary().p99;
+  CHECK(p99 == doctest::Approx(0.5 + 2.999 * 0.99).epsilon(0.004));
+}
+
 TEST_CASE("the capacity is of all generations that cost what a full one does") {
   const auto of_count = [](size_t count, double seconds) {
     return Serving{0, count, 10, 10.5, 10 + seconds};
