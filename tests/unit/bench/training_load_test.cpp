@@ -154,3 +154,13 @@ TEST_CASE("a replica holds a generator for each power of two, and for the batch"
   CHECK(load_memory(shape, 1, {3, 7, 6}, 4) ==
         doctest::Approx(alone(1) + alone(2) + alone(3) - 2 * alone(0)));
 }
+
+TEST_CASE("all sizes take up to three times what the largest does, twice for a power of two") {
+  const Shape shape = {"small", 2, 12, 4, 2, 6, 10, 14};
+  const auto needed = [&](int64_t n) { return inference_memory(shape, 1, {n, 7, 6}, 4); };
+  const auto times = [&](int64_t n) {
+    return (load_memory(shape, 1, {n, 7, 6}, 4) - needed(0)) / (needed(n) - needed(0));
+  };
+  CHECK(times(64) == doctest::Approx(127.0 / 64));
+  CHECK(times(33) == doctest::Approx(96.0 / 33));
+}
