@@ -91,7 +91,7 @@ def test_ranks_that_share_matrices_serve_one_queue(job):
 
 
 def test_a_signal_ends_ranks_that_wait_for_requests(job):
-    process = job.start(2, *SMALL[:5], "--tp", "2", "--repetitions", "1", "--arrival-rate", "0.001", "--json", job.json)
+    process = job.start(2, *SMALL[:5], "--tp", "2", "--repetitions", "1", "--arrival-rate", "0.001", "--requests", "2", "--json", job.json)
     job.wait_for_ranks(process, 2)
     time.sleep(3)  # the next request comes in a quarter of an hour
     process.send_signal(signal.SIGTERM)

@@ -355,6 +355,8 @@ std::string text_of(const InferPoint& point, const InferOptions& options) {
 
 std::vector<Record> run_infer(Context& context, const Params& params) {
   const InferOptions options = infer_options(params, context.comm.size());
+  if (const auto deadline = context.watchdog.total_seconds())
+    require_time_for_loads(options, params.integers("batch").size(), *deadline);
   Inference job(context, params, options);
   return run_points(
       context, "infer", infer_points(params, options),

@@ -155,6 +155,18 @@ TEST_CASE("a replica holds a generator for each power of two, and for the batch"
         doctest::Approx(alone(1) + alone(2) + alone(3) - 2 * alone(0)));
 }
 
+TEST_CASE("loads must have the time to come before the deadline, all rates and batches together") {
+  InferOptions o = two_at_once();
+  o.rates = {0.5, 2};
+  o.requests = 200;
+  CHECK_NOTHROW(require_time_for_loads(o, 1, 500));
+  CHECK_THROWS_AS(require_time_for_loads(o, 1, 499), UsageError);
+  CHECK_NOTHROW(require_time_for_loads(o, 2, 1000));
+  CHECK_THROWS_AS(require_time_for_loads(o, 2, 999), UsageError);
+  o.rates.clear();
+  CHECK_NOTHROW(require_time_for_loads(o, 1, 1));
+}
+
 TEST_CASE("all sizes take up to three times what the largest does, twice for a power of two") {
   const Shape shape = {"small", 2, 12, 4, 2, 6, 10, 14};
   const auto needed = [&](int64_t n) { return inference_memory(shape, 1, {n, 7, 6}, 4); };
