@@ -95,7 +95,7 @@ TEST_CASE("a replica that keeps up does not stand for one that cannot") {
   for (const size_t serving : {0, 2}) {
     CHECK(all[serving].find("request_first_token_seconds") == nullptr);
     CHECK(all[serving].find("queueing_seconds") == nullptr);
-    CHECK(all[serving].notes.size() == 1);
+    REQUIRE(all[serving].notes.size() == 1);
   }
   CHECK(only_sample(all[0], "capacity_requests_per_second") == doctest::Approx(capacity));
   CHECK(only_sample(all[2], "capacity_requests_per_second") == doctest::Approx(capacity / 1.2));
