@@ -239,6 +239,11 @@ def test_requests_without_a_rate_are_refused():
     assert done.returncode == 2 and "needs --arrival-rate" in done.stderr
 
 
+def test_a_load_that_cannot_end_before_the_deadline_is_refused_at_once():
+    done = infer(*TINY, "--batch", "1,2", "--arrival-rate", 0.1, "--requests", 3, "--deadline", "59s")
+    assert done.returncode == 2 and "--deadline" in done.stderr and "60.0 s" in done.stderr and "59.0 s" in done.stderr and "--requests" in done.stderr, done.stderr
+
+
 def mixed(z):
     """SplitMix64 (Steele, Lea & Flood 2014), written again."""
     mask = (1 << 64) - 1

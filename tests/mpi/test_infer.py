@@ -1,5 +1,8 @@
 """infer over MPI: ranks that share matrices generate the tokens of one, and a fault is named."""
 
+import contextlib
+import json
+import os
 import signal
 import time
 
@@ -66,7 +69,8 @@ def samples_of(record, entity, name):
     return found
 
 
-LOAD = ["--prompt", "4", "--new-tokens", "4", "--arrival-rate", "20", "--requests", "20", "--batch", "2"]
+SHORT = ["--prompt", "4", "--new-tokens", "4", "--batch", "2"]
+LOAD = [*SHORT, "--arrival-rate", "20", "--requests", "20"]
 
 
 def loaded(job, *args):
@@ -90,8 +94,35 @@ def test_ranks_that_share_matrices_serve_one_queue(job):
     assert sum(samples_of(record, 0, "requests_of_generation")) == 20
 
 
+def capacities_of(record):
+    return [samples_of(record, entity, "capacity_requests_per_second")[0] for entity in (0, 1)]
+
+
+FROM_THE_ARRIVAL = {"queueing_seconds", "request_first_token_seconds", "request_first_token_p90_seconds", "request_seconds"}
+
+
+def test_a_replica_that_keeps_up_does_not_stand_for_one_that_cannot(job):
+    """Rank 1 is stopped four fifths of the time, and half of what it could serve before comes to each."""
+    longer = ["--hidden", "512", "--layers", "4"]  # a generation takes a good part of such a stop
+    rate = min(capacities_of(loaded(job, *longer))) / 2
+    process = job.start(2, *SMALL[:5], "--repetitions", "20", *SHORT, *longer, "--arrival-rate", rate, "--requests", "30", "--json", job.json)
+    slowed = job.wait_for_ranks(process, 2)[1]
+    while process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(slowed, signal.SIGSTOP)
+            time.sleep(0.04)
+            os.kill(slowed, signal.SIGCONT)
+        time.sleep(0.01)
+    code, _, err, _ = job.finish(process, 10)
+    assert code == 0, err
+    _, record = json.loads(job.json.read_text())["records"]
+    expected = FROM_THE_ARRIVAL if min(capacities_of(record)) > rate else set()  # a machine may be busy otherwise
+    assert [names(record, entity) & FROM_THE_ARRIVAL for entity in (0, 1)] == [expected, expected]
+    assert expected or any("grows without end" in note for note in record["notes"]), record["notes"]
+
+
 def test_a_signal_ends_ranks_that_wait_for_requests(job):
-    process = job.start(2, *SMALL[:5], "--tp", "2", "--repetitions", "1", "--arrival-rate", "0.001", "--json", job.json)
+    process = job.start(2, *SMALL[:5], "--tp", "2", "--repetitions", "1", "--arrival-rate", "0.001", "--requests", "2", "--json", job.json)
     job.wait_for_ranks(process, 2)
     time.sleep(3)  # the next request comes in a quarter of an hour
     process.send_signal(signal.SIGTERM)

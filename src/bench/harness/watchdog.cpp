@@ -102,6 +102,11 @@ WatchState Watchdog::state() const {
   return state_locked(monotonic_seconds());
 }
 
+std::optional<double> Watchdog::total_seconds() const {
+  const std::lock_guard lock(mutex_);
+  return deadline_ == 0 ? std::nullopt : std::optional(total_seconds_);
+}
+
 WatchState Watchdog::state_locked(double now) const {
   const double idle = now - last_progress_.load();
   const bool used_up = now >= armed_ + total_seconds_ && idle < idle_limit_;

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -77,6 +78,8 @@ class Watchdog {
   };
 
   WatchState state() const;
+  // Seconds of the whole deadline as arm() got it; nothing while it is not armed.
+  std::optional<double> total_seconds() const;
 
  private:
   void loop();

@@ -321,7 +321,7 @@ Record measure_load(Inference& job, const Params& params, int64_t batch, double 
   add_infer_checks(record, self, context.who(), o.shape, measured.found);
   if (!all_passed(context, record) || !measured.good) return record;
   record.add("memory_bytes", self, {static_cast<double>(memory_bytes)});
-  if (job.stage().at.tensor == 0) add_load_figures(record, self, o, rate, measured);
+  add_load_figures(context.comm, record, self, o, rate, measured);
   return record;
 }
 
@@ -355,6 +355,8 @@ std::string text_of(const InferPoint& point, const InferOptions& options) {
 
 std::vector<Record> run_infer(Context& context, const Params& params) {
   const InferOptions options = infer_options(params, context.comm.size());
+  if (const auto deadline = context.watchdog.total_seconds())
+    require_time_for_loads(options, params.integers("batch").size(), *deadline);
   Inference job(context, params, options);
   return run_points(
       context, "infer", infer_points(params, options),

@@ -4,6 +4,7 @@
 
 #include "bench/harness/shared_params.h"
 #include "core/param_builder.h"
+#include "core/units.h"
 
 namespace cb::training {
 namespace {
@@ -103,6 +104,20 @@ InferOptions infer_options(const Params& params, int ranks) {
   check_cache_fault(out, ranks, problems);
   if (!problems.empty()) throw UsageError(kInferSubject, problems);
   return out;
+}
+
+void require_time_for_loads(const InferOptions& options, size_t batches, double deadline_seconds) {
+  double seconds = 0;
+  for (const double rate : options.rates)
+    seconds += static_cast<double>(batches) * static_cast<double>(options.requests) / rate;
+  if (seconds <= deadline_seconds) return;
+  Problems problems;
+  problems.add(
+      "--deadline",
+      fmt::format("{} requests of each --arrival-rate take {} or longer to come, and the "
+                  "deadline is {}; next: fewer --requests, or a longer --deadline",
+                  options.requests, format_seconds(seconds), format_seconds(deadline_seconds)));
+  throw UsageError(kInferSubject, problems);
 }
 
 }  // namespace cb::training

@@ -32,4 +32,8 @@ void check_infer(const Params& params, Problems& problems);
 // Throws UsageError, on every rank alike, if the ranks cannot share the work in that way.
 InferOptions infer_options(const Params& params, int ranks);
 
+// Throws UsageError if the requests of all rates, for each of `batches`, take longer to come than
+// the whole job may take.
+void require_time_for_loads(const InferOptions& options, size_t batches, double deadline_seconds);
+
 }  // namespace cb::training

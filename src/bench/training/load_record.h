@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bench/harness/comm.h"
 #include "bench/training/load_session.h"
 #include "core/catalogue.h"
 
@@ -7,9 +8,10 @@ namespace cb::training {
 
 std::vector<MetricDef> load_metrics();
 
-// Of one replica, on the first of its ranks. Where more is offered than it can take, latencies are
-// left out and a note says why.
-void add_load_figures(Record& record, size_t self, const InferOptions& options, double rate,
-                      const Loaded& measured);
+// Collective over the job. The figures are of a replica, on the first of its ranks. Where more is
+// offered than one of the replicas can take, latencies are left out for all of them, because the
+// others would stand for that one. Notes say why.
+void add_load_figures(Comm& comm, Record& record, size_t self, const InferOptions& options,
+                      double rate, const Loaded& measured);
 
 }  // namespace cb::training

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -33,6 +34,16 @@ std::vector<int64_t> generation_sizes(int64_t most) {
   std::vector<int64_t> out;
   for (int64_t size = 1; size < most; size *= 2) out.push_back(size);
   out.push_back(most);
+  return out;
+}
+
+std::vector<double> seconds_of_full(std::span<const Serving> servings, int64_t most) {
+  const std::vector<int64_t> sizes = generation_sizes(most);
+  const int64_t fit_in_less = sizes.size() > 1 ? sizes[sizes.size() - 2] : 0;
+  std::vector<double> out;
+  for (const Serving& one : servings) {
+    if (static_cast<int64_t>(one.count) > fit_in_less) out.push_back(one.end - one.begin);
+  }
   return out;
 }
 
@@ -139,6 +150,7 @@ bool LoadSession::generate_each_size(Loaded& out) {
       context_.watchdog.note(
           fmt::format("{} sequences before the load", sized->options.generation.sequences));
       double seconds = 0;
+      if (!announce(0)) return false;
       if (!generate(*sized, [&](const Pass& pass) { seconds += pass.seconds; })) return false;
       if (i > 0) out.full_seconds.push_back(seconds);
     }
@@ -166,9 +178,8 @@ void LoadSession::lead(Loaded& out, double rate, int64_t requests) {
   const bool all = !out.servings.empty() &&
                    out.servings.back().first + out.servings.back().count == out.arrivals.size();
   if (all && !stopped_) static_cast<void>(announce(0, true));
-  for (const Serving& one : out.servings) {
-    if (one.count == most) out.full_seconds.push_back(one.end - one.begin);
-  }
+  std::ranges::copy(seconds_of_full(out.servings, options_.generation.sequences),
+                    std::back_inserter(out.full_seconds));
 }
 
 void LoadSession::follow() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "bench/training/infer_session.h"
@@ -11,6 +12,9 @@ namespace cb::training {
 // Numbers of sequences that a replica generates at once: the powers of two below `most`, and
 // `most`. Fewer requests than sequences are filled up with ones that nobody asked for.
 std::vector<int64_t> generation_sizes(int64_t most);
+
+// Seconds of those generations that were of `most` sequences, asked for or filled up.
+std::vector<double> seconds_of_full(std::span<const Serving> servings, int64_t most);
 
 // As inference_memory(), for a replica that holds a generator of each size.
 double load_memory(const Shape& shape, int tensor, const Generation& most, int element_bytes);

@@ -49,6 +49,7 @@ constexpr TextRow kSaidTraining[] = {
     {"infer.arrivals", "none: sequences of one length begin together; no scheduler, no tokenizer", "无：等长序列同时开始；无调度器，无分词器"},
     {"infer.poisson", "Poisson, open loop: {0} for each replica, {1} requests; a free replica takes up to {2} that wait, first come first served, and generates them to their end; no continuous batching", "泊松到达，开环：每个副本 {0}，共 {1} 个请求；空闲副本按先到先服务取走至多 {2} 个等待中的请求，一并生成到结束；无连续批处理"},
     {"infer.queue_grows", "{2}: {0} are offered and at most {1} can be served: the queue grows without end, and with it every latency that counts from the arrival; these depend on --requests alone, and none is given", "{2}：到达率 {0}，而最多只能服务 {1}：队列无限增长，从到达起算的时延也随之增长；它们只取决于 --requests，因此不给出"},
+    {"infer.other_queue_grows", "the queue of at least one replica grows without end: latencies from the arrival are given for none, because the others would stand for it", "至少一个副本的队列无限增长：所有副本均不给出从到达起算的时延，否则其他副本会代表它"},
     {"infer.prefill_ceiling", "operations of the prompt at the rate of its fastest product, measured alone by this rank", "提示词的运算量除以其最快矩阵乘积的速率（本进程单独实测）"},
     {"infer.decode_ceiling", "weights and cache of the mean step at the rate at which this rank's threads read as much", "平均单步的权重与缓存除以本进程线程读取同样数据量的速率"},
     {"infer.read_ceiling", "as much as a step reads, read by the same {0} thread(s) right after: as an array or for a product of one row, the faster", "由同样的 {0} 个线程随后读取与单步同样的数据量：作为数组或用于单行乘积，取较快者"},

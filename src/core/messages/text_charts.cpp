@@ -66,6 +66,7 @@ constexpr TextRow kChartTexts[] = {
     {"chart.load.served", "requests per second, served", "每秒完成请求数"},
     {"chart.load.first", "time to the first token after the arrival", "到达后首词元耗时"},
     {"chart.load.at", "{0} offered: {1} served, {2} from the arrival to the first token, 99 % within {3} ({4}, the slowest).", "到达率 {0}：完成 {1}，从到达到首词元 {2}，99 % 在 {3} 以内（最慢：{4}）。"},
+    {"chart.load.tail", "{0} offered: {1} served, {2} from the arrival to the first token ({3}, the slowest by its median), 99 % within {4} ({5}, the slowest by this).", "到达率 {0}：完成 {1}，从到达到首词元 {2}（中位数最慢：{3}），99 % 在 {4} 以内（以此最慢：{5}）。"},
     {"chart.load.grows", "{0} offered: {1} served, and the queue grew as long as requests came ({2}): no latency is given.", "到达率 {0}：完成 {1}，只要有请求到达队列就持续增长（{2}）：不给出时延。"},
     {"chart.load.grey", "Grey: what was offered, and the time within which 99 % have their first token.", "灰线：到达率，以及 99 % 的请求得到首词元的时间。"},
     {"chart.timeline.events.many", "{0} events: a counter grew where a dashed line stands.", "{0} 个事件：虚线处计数器增长。"},

@@ -54,6 +54,47 @@ TEST_CASE("a replica whose queue grew is the slowest, and has no latency") {
   CHECK(figures[0].caption.find("(h:1)") != std::string::npos);
 }
 
+TEST_CASE("the time within which 99 % have their first token is the longest of any replica") {
+  const auto at = [](double rate, bool rank_1_first) {
+    Record out{.case_name = "infer"};
+    out.params.set("batch", int64_t{4});
+    out.params.set("arrival-rate", rate);
+    for (const int rank : rank_1_first ? std::vector<int>{1, 0} : std::vector<int>{0, 1}) {
+      const size_t self = out.entity({"h", "rank", std::to_string(rank)});
+      out.add("requests_per_second", self, {rate});
+      // Rank 0: 50 ms and little more. Rank 1: 40 ms, but for its last request.
+      out.add("request_first_token_seconds", self,
+              rank == 0 ? Samples{0.05, 0.05, 0.06} : Samples{0.04, 0.04, 5.0});
+    }
+    return out;
+  };
+  const auto figures = figures_of_load({at(10, false), at(20, true)});
+  REQUIRE(figures.size() == 1);
+  const auto& first = std::get<TimelineChart>(figures[0].chart).panels.at(1).lines;
+  for (const size_t i : {0, 1}) {
+    CHECK(first.at(0).points.at(i)[1] == doctest::Approx(0.05));
+    CHECK(first.at(1).points.at(i)[1] > 4);
+  }
+  CHECK(figures[0].caption.find("50.0 ms from the arrival to the first token (h:0") !=
+        std::string::npos);
+  CHECK(figures[0].caption.find("(h:1, the slowest by this)") != std::string::npos);
+}
+
+TEST_CASE("where the queue grew, the replica that can take least is named") {
+  Record beyond{.case_name = "infer"};
+  beyond.params.set("batch", int64_t{4});
+  beyond.params.set("arrival-rate", 50.0);
+  for (const int rank : {0, 1}) {
+    const size_t self = beyond.entity({"h", "rank", std::to_string(rank)});
+    beyond.add("requests_per_second", self, {rank == 0 ? 46.0 : 47.0});  // few came to rank 0
+    beyond.add("capacity_requests_per_second", self, {rank == 0 ? 52.0 : 48.0});
+  }
+  const auto figures = figures_of_load({served(10), std::move(beyond)});
+  REQUIRE(figures.size() == 1);
+  CHECK(figures[0].caption.find("47.0 /s served, and the queue grew") != std::string::npos);
+  CHECK(figures[0].caption.find("(h:1)") != std::string::npos);
+}
+
 TEST_CASE("records without arrivals are no load") {
   Record other{.case_name = "infer"};
   other.params.set("batch", int64_t{4});
