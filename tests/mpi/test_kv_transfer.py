@@ -137,6 +137,8 @@ def test_of_an_odd_number_of_ranks_the_last_one_is_left_out_and_named(job, optio
     record, = document["records"]
     assert sorted(samples(record, "transfer_seconds")) == ["rank 0 → rank 2", "rank 1 → rank 3"]
     assert len(record["checks"]) == 4
+    # Figures of all pairs would count as the last host's too.
+    assert not metrics(record, "transfer_spread") and not metrics(record, "total_bytes_per_second")
     assert any(f"{document['run']['hosts'][0]} rank 4 has no partner" in note for note in record["notes"]), record["notes"]
 
 

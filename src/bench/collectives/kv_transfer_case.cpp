@@ -133,10 +133,10 @@ void add_figures_of_pair(Record& record, size_t pair, const CacheShape& shape, c
   record.add("share_of_plain", pair, ratio_of(m.plain, m.seconds));
 }
 
-// On rank 0, of several pairs.
-void add_figures_of_all(Record& record, const KvPoint& point, const Transferred& m) {
+// On rank 0, of several pairs. Where a rank has no partner they would speak for its host too.
+void add_figures_of_all(Record& record, const KvPoint& point, const Transferred& m, int ranks) {
   const size_t pairs = m.medians.size();
-  if (pairs < 2) return;
+  if (pairs < 2 || 2 * pairs != static_cast<size_t>(ranks)) return;
   const size_t cluster = record.entity({"", "cluster", ""});
   if (!point.one_at_a_time)
     record.add("total_bytes_per_second", cluster,
@@ -164,7 +164,7 @@ void add_facts_of_all(Record& record, const Context& context, const KvPoint& poi
   const HostPair ranks = pairs[static_cast<size_t>(slowest - m.medians.begin())];
   record.facts["slowest_pair"] =
       said("kv.slowest", rank_name(context.place, ranks.from), rank_name(context.place, ranks.to),
-           Quantity{*slowest, "seconds"}, Quantity{sorted[sorted.size() / 2], "seconds"});
+           Quantity{*slowest, "seconds"}, Quantity{sorted[(sorted.size() - 1) / 2], "seconds"});
 }
 
 PageData data_of_pair(Context& context, const KvPoint& point, const Seat& seat) {
@@ -209,7 +209,7 @@ Record measure_kv(Context& context, const Params& params, const KvPoint& whole, 
   if (seat.sends)
     add_figures_of_pair(record, pair, point.shape, m, wires.ceiling(context, point, seat));
   if (!context.comm.is_root()) return record;
-  add_figures_of_all(record, point, m);
+  add_figures_of_all(record, point, m, context.comm.size());
   add_facts_of_all(record, context, point, m);
   return record;
 }
