@@ -119,6 +119,7 @@ def test_one_page_alone_can_be_swapped_only_with_the_next_layers(job):
     (2, ["--head-dim", "1", "--kv-heads", "1", "--page-tokens", "1"], "a page has 4 bytes; it needs a multiple of 8, at least 32"),
     (2, ["--pack", "--join"], "--pack has no pages to join"),
     (2, ["--inject-fault", "drop@2"], "there is no rank 2"),
+    (5, ["--inject-fault", "drop@4"], "rank 4 has no partner"),
     (2, ["--inject-fault", "drop@1:4"], "there is no layer 4"),
     (2, ["--inject-fault", "lost@1"], "lost@1 is no fault"),
     (2, ["--layers", "1", "--prompt", "4", "--inject-fault", "swap@1"], "one page alone"),

@@ -215,7 +215,7 @@ Record measure_kv(Context& context, const Params& params, const KvPoint& whole, 
 }
 
 std::vector<Record> run_kv(Context& context, const Params& params) {
-  const std::vector<KvPoint> points = kv_points(params, context.comm.size());
+  const std::vector<KvPoint> points = kv_points(params, context.place.host_of_rank);
   const Group group = make_group(context.place, context.comm.rank(), "");
   const Wires wires(context, params, points, group.comm);
   if (!wires.skip().empty())
