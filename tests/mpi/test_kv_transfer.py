@@ -1,6 +1,7 @@
 """clusterbench kv-transfer: pages of a cache from rank to rank; wrong pages, dead and hanging ranks are seen and named."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -24,6 +25,14 @@ def samples(record, name):
         e = record["entities"][m["entity"]]
         out[f"{e['id']} → {e['peer'].split(':')[1]}"] = m["samples"]
     return out
+
+
+UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+
+def times_told(text):
+    """The times in a sentence: seconds."""
+    return [float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+) (s|ms|µs|ns)\b", text)]
 
 
 def approx(values):
@@ -75,6 +84,8 @@ def test_every_page_is_verified_and_every_figure_follows_from_the_times(job, ran
         begin, end = slowest.split(" → ")
         host = document["run"]["hosts"][0]
         assert record["facts"]["slowest_pair"].startswith(f"{host} {begin} → {host} {end}: ")
+        # Beside it stands the other pair, not the slowest one itself.
+        assert times_told(record["facts"]["slowest_pair"]) == pytest.approx(sorted((m[2] for m in map(sorted, seconds.values())), reverse=True), rel=0.01)
     assert "transfer_seconds" in out
 
 

@@ -158,13 +158,15 @@ void add_facts_of_all(Record& record, const Context& context, const KvPoint& poi
   record.facts["verified_calls"] = std::to_string(m.verified);
   if (m.medians.size() < 2) return;
   const auto slowest = std::ranges::max_element(m.medians);
+  // Of two pairs the faster one: the slowest beside itself would look like all others.
   std::vector<double> sorted = m.medians;
   std::ranges::sort(sorted);
+  const double middle = sorted[(sorted.size() - 1) / 2];
   const auto pairs = half_to_half(context.place.host_of_rank);
   const HostPair ranks = pairs[static_cast<size_t>(slowest - m.medians.begin())];
   record.facts["slowest_pair"] =
       said("kv.slowest", rank_name(context.place, ranks.from), rank_name(context.place, ranks.to),
-           Quantity{*slowest, "seconds"}, Quantity{sorted[sorted.size() / 2], "seconds"});
+           Quantity{*slowest, "seconds"}, Quantity{middle, "seconds"});
 }
 
 PageData data_of_pair(Context& context, const KvPoint& point, const Seat& seat) {
