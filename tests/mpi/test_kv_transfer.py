@@ -2,7 +2,10 @@
 
 import os
 import re
+import shutil
 import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 from collectives import metrics
@@ -185,3 +188,22 @@ def test_a_rank_that_hangs_ends_the_job_at_the_stall(job, nothing_left):
     assert f"not there : {os.uname().nodename} rank 3: has been silent for" in err
     assert "64 tokens, together" in err
     nothing_left(pids.values())
+
+
+@pytest.mark.parametrize("ranks, pair, options", [
+    (3, (0, 1), []), (4, (0, 2), ["--schedule", "one-at-a-time"]), (5, (0, 2), ["--schedule", "together,one-at-a-time"])])
+def test_a_link_that_dies_silently_is_laid_at_the_door_of_nobody_else(job, tmp_path, monkeypatch, ranks, pair, options):
+    """The ranks without a partner, or without a turn, count as many steps as those that transfer."""
+    compiler = shutil.which("mpicc")
+    if compiler is None:
+        pytest.skip("no mpicc")
+    shim = tmp_path / "dead.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", shim, Path(__file__).parent / "dead_link_shim.c"], check=True, capture_output=True)
+    monkeypatch.setenv("DEAD_LINK", "0")
+    # 36 messages an iteration: 32 pages and 4 plain ones. In the third, after two of four layers.
+    monkeypatch.setenv("DEAD_AFTER", str(2 * 36 + 20))
+    monkeypatch.setenv("CLUSTERBENCH_MPI_LIBRARY", str(shim))
+    code, document, _, err = job.measure(ranks, "kv-transfer", *SMALL, *options, "--stall", "2s")
+    assert code == 124 and document["run"]["partial"], err
+    blamed = {int(re.search(r"rank (\d+)", line)[1]) for line in err.splitlines() if "not there" in line}
+    assert blamed == set(pair), err

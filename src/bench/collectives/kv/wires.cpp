@@ -65,7 +65,7 @@ std::unique_ptr<PageWire> Wires::connect(Context& context, const KvPoint& point,
                     .window = point.window,
                     .deadline_seconds = kMarginSeconds + static_cast<double>(point.shape.bytes()) /
                                                              kLeastBytesPerSecond,
-                    .moved = [&watchdog] { watchdog.progress(); }};
+                    .moved = [&watchdog] { watchdog.alive(); }};
   context.watchdog.note("connecting the pairs");
   const Watchdog::Bounded connecting(context.watchdog, patience_of_end(point));
   std::unique_ptr<PageWire> wire;
