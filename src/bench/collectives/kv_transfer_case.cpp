@@ -175,8 +175,10 @@ PageData data_of_pair(Context& context, const KvPoint& point, const Seat& seat) 
   return {point.shape, seat.pair, point.seed};
 }
 
-// A rank without a partner has no layers, and its share of the record only says so.
-KvPoint part_of(KvPoint whole, const Seat& seat) {
+// A rank without a partner has no layers, and its share of the record only says so. It waits for
+// the others' transfers as long as they do.
+KvPoint part_of(KvPoint whole, const Seat& seat, const Wires& wires) {
+  whole.transfer_deadline = wires.transfer_deadline(whole);
   if (seat.idle) whole.shape.layers = 0;
   return whole;
 }
@@ -195,7 +197,7 @@ Record measure_kv(Context& context, const Params& params, const KvPoint& whole, 
   Record record{.case_name = "kv-transfer", .params = params_of_point(params, whole)};
   const Seat seat = seat_of(context.place, context.comm.rank());
   require_memory(context, whole);
-  const KvPoint point = part_of(whole, seat);
+  const KvPoint point = part_of(whole, seat, wires);
   const PageData data = data_of_pair(context, point, seat);
   const auto wire = wires.connect(context, point, group.comm.mpi(), seat);
   if (!wire) return record;  // an end elsewhere says why
