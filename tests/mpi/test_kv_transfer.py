@@ -2,10 +2,7 @@
 
 import os
 import re
-import shutil
 import signal
-import subprocess
-from pathlib import Path
 
 import pytest
 from collectives import metrics
@@ -192,18 +189,18 @@ def test_a_rank_that_hangs_ends_the_job_at_the_stall(job, nothing_left):
 
 @pytest.mark.parametrize("ranks, pair, options", [
     (3, (0, 1), []), (4, (0, 2), ["--schedule", "one-at-a-time"]), (5, (0, 2), ["--schedule", "together,one-at-a-time"])])
-def test_a_link_that_dies_silently_is_laid_at_the_door_of_nobody_else(job, tmp_path, monkeypatch, ranks, pair, options):
+def test_a_link_that_dies_silently_names_its_own_pair_alone(job, mpi_shim, ranks, pair, options):
     """The ranks without a partner, or without a turn, count as many steps as those that transfer."""
-    compiler = shutil.which("mpicc")
-    if compiler is None:
-        pytest.skip("no mpicc")
-    shim = tmp_path / "dead.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", shim, Path(__file__).parent / "dead_link_shim.c"], check=True, capture_output=True)
-    monkeypatch.setenv("DEAD_LINK", "0")
     # 36 messages an iteration: 32 pages and 4 plain ones. In the third, after two of four layers.
-    monkeypatch.setenv("DEAD_AFTER", str(2 * 36 + 20))
-    monkeypatch.setenv("CLUSTERBENCH_MPI_LIBRARY", str(shim))
+    mpi_shim("dead_link_shim.c", DEAD_LINK="0", DEAD_AFTER=str(2 * 36 + 20))
     code, document, _, err = job.measure(ranks, "kv-transfer", *SMALL, *options, "--stall", "2s")
     assert code == 124 and document["run"]["partial"], err
+    steps = {}
+    for who, step in re.findall(r"(?:not there : \S+ rank|waiting   : ranks?) ([\d,-]+).*inside step (\d+)", err):
+        for first, last in re.findall(r"(\d+)-?(\d*)", who):
+            steps |= dict.fromkeys(range(int(first), int(last or first) + 1), int(step))
+    assert sorted(steps) == list(range(ranks)), err
+    assert {rank for rank in steps if steps[rank] == min(steps.values())} == set(pair), err
+    # On a machine that is too busy ranks are silent, and a silent rank is named before one that is behind.
     blamed = {int(re.search(r"rank (\d+)", line)[1]) for line in err.splitlines() if "not there" in line}
-    assert blamed == set(pair), err
+    assert blamed == set(pair) or "has been silent" in err, err

@@ -2,10 +2,7 @@
 
 import os
 import re
-import shutil
 import signal
-import subprocess
-from pathlib import Path
 
 import pytest
 from collectives import metrics
@@ -166,16 +163,9 @@ def test_a_rank_that_hangs_ends_the_job_at_the_stall(job, nothing_left):
 
 
 @pytest.mark.parametrize("after, name", [("MPI_Barrier", "late_counts_seconds"), ("MPI_Alltoall", "late_seconds")])
-def test_a_rank_that_comes_or_packs_late_is_named_by_its_row(job, tmp_path, monkeypatch, after, name):
+def test_a_rank_that_comes_or_packs_late_is_named_by_its_row(job, mpi_shim, after, name):
     """All ranks end at the same time, so no duration names it; and who comes late to the counts packs with the others."""
-    compiler = shutil.which("mpicc")
-    if compiler is None:
-        pytest.skip("no mpicc")
-    shim = tmp_path / "late.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", shim, Path(__file__).parent / "late_rank_shim.c"], check=True, capture_output=True)
-    monkeypatch.setenv("LATE_RANK", "2")
-    monkeypatch.setenv("LATE_AFTER", after)
-    monkeypatch.setenv("CLUSTERBENCH_MPI_LIBRARY", str(shim))
+    mpi_shim("late_rank_shim.c", LATE_RANK="2", LATE_AFTER=after)
     code, document, out, err = job.measure(3, "moe", *SMALL)
     assert code == 0, err
     record, = document["records"]
