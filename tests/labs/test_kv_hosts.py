@@ -5,9 +5,11 @@ import json
 import os
 import re
 import signal
+import time
 
 import netns_lab
 import pytest
+from processes import wait_until_busy
 
 # 4 layers of 64 pages of 4 KiB: 1 MiB a pair.
 CACHE = ["--model", "tiny", "--layers", 4, "--page-tokens", 32, "--prompt", 2048]
@@ -85,9 +87,12 @@ def test_a_spoilt_page_is_named_with_both_hosts(lab, clusterbench, tmp_path):
 def test_a_rank_that_hangs_is_named_with_its_host(lab, clusterbench, tmp_path):
     bad = lab.hosts[2]
     process = lab.popen(command(lab, clusterbench, tmp_path / "k.json", "--iterations", 1000000, "--stall", "3s"))
-    assert any("tokens, together" in line for line in iter(process.stderr.readline, ""))  # it transfers
-    (pid,) = lab.pids(bad, "clusterbench")
-    os.kill(pid, signal.SIGSTOP)
+    deadline = time.monotonic() + 60
+    while not (pids := lab.pids(bad, "clusterbench")):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.1)
+    wait_until_busy(pids[0], 0.5)  # it transfers
+    os.kill(pids[0], signal.SIGSTOP)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 124, err
     lines = [line for line in err.splitlines() if "not there" in line]
