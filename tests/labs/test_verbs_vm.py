@@ -38,6 +38,8 @@ run spoiled 2 verbs --rails rxe0,rxe1 --op write,read,send --test bandwidth --si
 # A cache's pages by RDMA writes: 4 layers of 8 pages of 4 KiB, two pairs of ranks on two devices.
 run pages 4 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 3 --window 8 \\
   --schedule together,one-at-a-time
+# Two layers of 128 pages, one in flight at a time: the first layer is acknowledged while the second one is posted.
+run narrow 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 2 --page-tokens 4 --prompt 512 --iterations 5 --window 1
 run packed 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 3 --pack
 run misplaced 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 3 \\
   --inject-fault swap@1:2
@@ -82,7 +84,7 @@ wait
   --test bandwidth >memlock.out 2>memlock.err; echo $? >memlock.rc)
 (moving rxe0; sleep 1; ip link set v1 down) &
 SECONDS=0
-run broken 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 1000000
+run broken 2 kv-transfer --backend verbs --rails rxe0,rxe1 --model tiny --layers 4 --page-tokens 32 --prompt 256 --iterations 1000000 --stall 10s
 echo $SECONDS >broken.seconds
 wait
 ls /dev/infiniband >/dev/null
@@ -187,6 +189,16 @@ def test_pages_of_a_cache_go_by_writes_and_are_all_right(boot, name, ranks, mess
         assert not any("ceiling" in m for m in record["metrics"])  # soft-RoCE has no rate
 
 
+def test_a_layer_is_stamped_when_its_acknowledgement_comes(boot):
+    left = boot("narrow")
+    assert left.rc == 0, left.told()
+    record, = left.records
+    first, longest, all_of_it = (metric(record, name)[0]["summary"]["median"] for name in
+                                 ("first_layer_seconds", "longest_layer_seconds", "transfer_seconds"))
+    # Two layers of one size: half of the time each.
+    assert first < 0.75 * all_of_it and longest < 0.75 * all_of_it, (first, longest, all_of_it)
+
+
 def test_a_page_in_the_wrong_place_is_named(boot):
     left = boot("misplaced")
     assert left.rc == 1, left.told()
@@ -197,6 +209,7 @@ def test_a_page_in_the_wrong_place_is_named(boot):
 
 def test_a_link_that_breaks_under_pages_names_both_ends_and_leaves_no_number(boot):
     left = boot("broken")
+    # The limit without progress, 10 s, does not end the job before a transfer's own deadline, in which the receiver hears.
     assert left.rc == 4, left.told()
     assert left.seconds < 21 + 40  # the deadline of a transfer, and starting and ending mpirun in the emulation
     assert "vmlab rank 0 → vmlab rank 1: " in left.err and "rxe0" in left.err and "rxe1" in left.err, left.told()

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -99,6 +100,20 @@ class Job:
 @pytest.fixture
 def job(tmp_path):
     return Job(tmp_path)
+
+
+@pytest.fixture
+def mpi_shim(tmp_path, monkeypatch):
+    """Puts a shim of this folder in front of libmpi, with what it is told by the environment."""
+    def use(source, **environment):
+        compiler = shutil.which("mpicc")
+        if compiler is None:
+            pytest.skip("no mpicc")
+        shim = tmp_path / "shim.so"
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", shim, Path(__file__).parent / source], check=True, capture_output=True)
+        for name, value in {**environment, "CLUSTERBENCH_MPI_LIBRARY": str(shim)}.items():
+            monkeypatch.setenv(name, value)
+    return use
 
 
 def gone(pid):

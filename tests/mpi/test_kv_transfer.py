@@ -1,6 +1,7 @@
 """clusterbench kv-transfer: pages of a cache from rank to rank; wrong pages, dead and hanging ranks are seen and named."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -24,6 +25,14 @@ def samples(record, name):
         e = record["entities"][m["entity"]]
         out[f"{e['id']} → {e['peer'].split(':')[1]}"] = m["samples"]
     return out
+
+
+UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+
+def times_told(text):
+    """The times in a sentence: seconds."""
+    return [float(number) * UNITS[unit] for number, unit in re.findall(r"([\d.]+) (s|ms|µs|ns)\b", text)]
 
 
 def approx(values):
@@ -75,6 +84,8 @@ def test_every_page_is_verified_and_every_figure_follows_from_the_times(job, ran
         begin, end = slowest.split(" → ")
         host = document["run"]["hosts"][0]
         assert record["facts"]["slowest_pair"].startswith(f"{host} {begin} → {host} {end}: ")
+        # Beside it stands the other pair, not the slowest one itself.
+        assert times_told(record["facts"]["slowest_pair"]) == pytest.approx(sorted((m[2] for m in map(sorted, seconds.values())), reverse=True), rel=0.01)
     assert "transfer_seconds" in out
 
 
@@ -119,6 +130,7 @@ def test_one_page_alone_can_be_swapped_only_with_the_next_layers(job):
     (2, ["--head-dim", "1", "--kv-heads", "1", "--page-tokens", "1"], "a page has 4 bytes; it needs a multiple of 8, at least 32"),
     (2, ["--pack", "--join"], "--pack has no pages to join"),
     (2, ["--inject-fault", "drop@2"], "there is no rank 2"),
+    (5, ["--inject-fault", "drop@4"], "rank 4 has no partner"),
     (2, ["--inject-fault", "drop@1:4"], "there is no layer 4"),
     (2, ["--inject-fault", "lost@1"], "lost@1 is no fault"),
     (2, ["--layers", "1", "--prompt", "4", "--inject-fault", "swap@1"], "one page alone"),
@@ -175,3 +187,22 @@ def test_a_rank_that_hangs_ends_the_job_at_the_stall(job, nothing_left):
     assert f"not there : {os.uname().nodename} rank 3: has been silent for" in err
     assert "64 tokens, together" in err
     nothing_left(pids.values())
+
+
+@pytest.mark.parametrize("ranks, pair, options", [
+    (3, (0, 1), []), (4, (0, 2), ["--schedule", "one-at-a-time"]), (5, (0, 2), ["--schedule", "together,one-at-a-time"])])
+def test_a_link_that_dies_silently_names_its_own_pair_alone(job, mpi_shim, ranks, pair, options):
+    """The ranks without a partner, or without a turn, count as many steps as those that transfer."""
+    # 36 messages an iteration: 32 pages and 4 plain ones. In the third, after two of four layers.
+    mpi_shim("dead_link_shim.c", DEAD_LINK="0", DEAD_AFTER=str(2 * 36 + 20))
+    code, document, _, err = job.measure(ranks, "kv-transfer", *SMALL, *options, "--stall", "2s")
+    assert code == 124 and document["run"]["partial"], err
+    steps = {}
+    for who, step in re.findall(r"(?:not there : \S+ rank|waiting   : ranks?) ([\d,-]+).*inside step (\d+)", err):
+        for first, last in re.findall(r"(\d+)-?(\d*)", who):
+            steps |= dict.fromkeys(range(int(first), int(last or first) + 1), int(step))
+    assert sorted(steps) == list(range(ranks)), err
+    assert {rank for rank in steps if steps[rank] == min(steps.values())} == set(pair), err
+    # On a machine that is too busy ranks are silent, and a silent rank is named before one that is behind.
+    blamed = {int(re.search(r"rank (\d+)", line)[1]) for line in err.splitlines() if "not there" in line}
+    assert blamed == set(pair) or "has been silent" in err, err

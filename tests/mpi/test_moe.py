@@ -2,10 +2,7 @@
 
 import os
 import re
-import shutil
 import signal
-import subprocess
-from pathlib import Path
 
 import pytest
 from collectives import metrics
@@ -40,8 +37,9 @@ def test_every_routing_is_verified_and_every_figure_follows_from_the_times(job, 
         assert len(record["checks"]) == 3 * ranks and all(c["passed"] for c in record["checks"])
         # Two calls before, two after, and 1, 2, 4 of those that follow one another; each with packing and without.
         assert int(record["facts"]["verified_calls"]) == 2 * (2 + 2 + 3)
-        late = list(zip(*(m["samples"] for m in metrics(record, "late_seconds")), strict=True))
-        assert len(late) == 5 and all(min(l) == 0 for l in late)  # some rank is the first
+        for name in ("late_counts_seconds", "late_seconds"):
+            late = of_ranks(record, name)
+            assert len(late) == 5 and all(min(l) == 0 for l in late)  # some rank is the first
         for name in ("dispatch_seconds", "dispatch_exchange_seconds", "combine_seconds", "combine_exchange_seconds"):
             of = metrics(record, name)
             assert {record["entities"][m["entity"]]["id"] for m in of} == set(map(str, range(ranks)))
@@ -164,20 +162,15 @@ def test_a_rank_that_hangs_ends_the_job_at_the_stall(job, nothing_left):
     nothing_left(pids.values())
 
 
-def test_a_rank_that_packs_late_is_named_by_its_row(job, tmp_path, monkeypatch):
-    """All ranks end at the same time, so no duration names it."""
-    compiler = shutil.which("mpicc")
-    if compiler is None:
-        pytest.skip("no mpicc")
-    shim = tmp_path / "late.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", shim, Path(__file__).parent / "late_rank_shim.c"], check=True, capture_output=True)
-    monkeypatch.setenv("LATE_RANK", "2")
-    monkeypatch.setenv("CLUSTERBENCH_MPI_LIBRARY", str(shim))
+@pytest.mark.parametrize("after, name", [("MPI_Barrier", "late_counts_seconds"), ("MPI_Alltoall", "late_seconds")])
+def test_a_rank_that_comes_or_packs_late_is_named_by_its_row(job, mpi_shim, after, name):
+    """All ranks end at the same time, so no duration names it; and who comes late to the counts packs with the others."""
+    mpi_shim("late_rank_shim.c", LATE_RANK="2", LATE_AFTER=after)
     code, document, out, err = job.measure(3, "moe", *SMALL)
     assert code == 0, err
     record, = document["records"]
-    late = {record["entities"][m["entity"]]["id"]: m["summary"]["median"] for m in metrics(record, "late_seconds")}
+    late = {record["entities"][m["entity"]]["id"]: m["summary"]["median"] for m in metrics(record, name)}
     # The others sleep in the exchange until it comes, and then share the processors with it.
     assert late["2"] > 0.015 and max(late, key=late.get) == "2", late
-    row, = [line for line in out.splitlines() if "late_seconds" in line]
+    row, = [line for line in out.splitlines() if name in line]
     assert re.search(r"rank 2|:2 \(of 3\)", row), row

@@ -30,6 +30,8 @@ std::vector<MetricDef> moe_metrics() {
           {"combine_seconds", "seconds", lower,
            "from the experts' results to sums in the order of the tokens, per rank"},
           {"combine_exchange_seconds", "seconds", lower, "exchange of the results alone"},
+          {"late_counts_seconds", "seconds", lower,
+           "after the first rank, until this one began to exchange counts"},
           {"late_seconds", "seconds", lower,
            "after the first rank, until this one had packed and began to exchange"},
           {"dispatch_send_bytes_per_second", rate, higher,
@@ -186,6 +188,7 @@ void add_moe_figures(Record& record, const Context& context, size_t self, const 
   record.add("dispatch_exchange_seconds", self, list_of_seconds(m.dispatch_rows));
   record.add("combine_seconds", self, list_of_seconds(m.combine));
   record.add("combine_exchange_seconds", self, list_of_seconds(m.combine_rows));
+  record.add("late_counts_seconds", self, Samples::from_list(m.late_counts));
   record.add("late_seconds", self, Samples::from_list(m.late));
   if (context.comm.is_root()) add_group_figures(record, context, point, routes, m, network);
 }

@@ -83,6 +83,10 @@ void Watchdog::fail(std::string why) {
 
 void Watchdog::progress() noexcept {
   iterations_.fetch_add(1, std::memory_order_relaxed);
+  alive();
+}
+
+void Watchdog::alive() noexcept {
   last_progress_.store(monotonic_seconds(), std::memory_order_relaxed);
 }
 

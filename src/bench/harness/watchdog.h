@@ -49,6 +49,9 @@ class Watchdog {
     entered_.store(iterations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   void progress() noexcept;  // cheap: one relaxed store and a clock read
+  // Moves inside a step, or outside of all: not idle, but no step is counted. Ranks do such things
+  // in different numbers, and who is behind is told by equal numbers of steps.
+  void alive() noexcept;
 
   // For its life another limit of idleness than arm()'s. Its begin and its end are progress.
   class IdleLimit {

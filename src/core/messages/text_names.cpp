@@ -162,6 +162,7 @@ constexpr TextRow kNames[] = {
     {"metric.share_of_plain", "share of large messages' rate", "占大消息速率之比"},
     {"metric.total_bytes_per_second", "bandwidth of all pairs", "全部节点对总带宽"},
     {"metric.transfer_spread", "slowest over fastest pair", "最慢与最快节点对之比"},
+    {"metric.late_counts_seconds", "lateness at the counts", "计数交换迟到时间"},
     {"metric.late_seconds", "lateness", "迟到时间"},
     {"metric.latency_p999_seconds", "p99.9 of latency", "p99.9 时延"},
     {"metric.lost_messages", "lost messages", "丢失消息数"},

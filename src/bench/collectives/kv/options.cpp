@@ -1,7 +1,9 @@
 #include "bench/collectives/kv/options.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 #include <cstdint>
+
+#include <fmt/format.h>
 
 #include "bench/collectives/kv/page_data.h"
 #include "bench/collectives/plan.h"
@@ -68,9 +70,21 @@ KvPoint common_kv_point(const Params& params) {
   return out;
 }
 
-void check_page_fault(const PageFault& fault, const KvPoint& point, int ranks, Problems& problems) {
-  if (fault.rank >= ranks)
+bool has_partner(const std::vector<int>& host_of_rank, int rank) {
+  return std::ranges::any_of(half_to_half(host_of_rank), [rank](const HostPair& pair) {
+    return pair.from == rank || pair.to == rank;
+  });
+}
+
+// A fault where nothing is transferred would prove nothing.
+void check_page_fault(const PageFault& fault, const KvPoint& point,
+                      const std::vector<int>& host_of_rank, Problems& problems) {
+  if (fault.rank >= static_cast<int>(host_of_rank.size()))
     problems.add("--inject-fault", fmt::format("there is no rank {}", fault.rank));
+  else if (!has_partner(host_of_rank, fault.rank))
+    problems.add("--inject-fault", fmt::format("rank {} has no partner: it transfers nothing that "
+                                               "could be spoilt",
+                                               fault.rank));
   if (fault.layer >= point.shape.layers)
     problems.add("--inject-fault", fmt::format("there is no layer {}", fault.layer));
   const bool of_two = fault.kind == PageFaultKind::swap || fault.kind == PageFaultKind::twice;
@@ -161,12 +175,13 @@ void check_kv(const Params& params, Problems& problems) {
                      " is no fault: bitflip, swap, drop or twice, then @RANK[:LAYER]");
 }
 
-std::vector<KvPoint> kv_points(const Params& params, int ranks) {
+std::vector<KvPoint> kv_points(const Params& params, const std::vector<int>& host_of_rank) {
   KvPoint common = common_kv_point(params);
   Problems problems;
   for (const int64_t tokens : params.integers("prompt")) {
     common.shape.tokens = tokens;
-    if (common.fault && problems.empty()) check_page_fault(*common.fault, common, ranks, problems);
+    if (common.fault && problems.empty())
+      check_page_fault(*common.fault, common, host_of_rank, problems);
   }
   if (!problems.empty()) throw UsageError("clusterbench kv-transfer", problems);
   std::vector<KvPoint> out;

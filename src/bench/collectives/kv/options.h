@@ -32,13 +32,14 @@ struct KvPoint {
   uint64_t seed = 1;
   SamplePlan plan;
   std::optional<PageFault> fault;
+  double transfer_deadline = 0;  // seconds, the same on all ranks; 0: the wire has none of its own
 };
 
 std::vector<ParamDef> kv_params();
 // What is wrong whatever the number of ranks.
 void check_kv(const Params& params, Problems& problems);
 // Every prompt with every schedule. Throws UsageError, on every rank alike.
-std::vector<KvPoint> kv_points(const Params& params, int ranks);
+std::vector<KvPoint> kv_points(const Params& params, const std::vector<int>& host_of_rank);
 // What the record of that point says of its parameters.
 Params params_of_point(const Params& params, const KvPoint& point);
 

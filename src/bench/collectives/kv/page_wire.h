@@ -19,7 +19,7 @@ struct PairEnd {
   int peer = -1;
   bool sends = false;
   int window = 32;              // messages in flight
-  double deadline_seconds = 0;  // of one transfer, where the wire has one of its own
+  double deadline_seconds = 0;  // of one transfer; 0: the wire has none of its own
   std::function<void()> moved;  // called as layers go
 };
 

@@ -115,9 +115,15 @@ std::vector<double> KvSession::transfer(const TransferPlan& plan, const BlockTab
   }
   context_.watchdog.progress();
   context_.watchdog.enter();
-  if (context_.comm.any(out_.wrong.has_value() || !failure_.empty())) throw TransferEnded();
+  if (any_ended()) throw TransferEnded();
   context_.watchdog.progress();
   return at;
+}
+
+// Who has no partner, is done or has failed waits here until the other pairs' deadlines.
+bool KvSession::any_ended() {
+  const Watchdog::Bounded others(context_.watchdog, point_.transfer_deadline);
+  return context_.comm.any(out_.wrong.has_value() || !failure_.empty());
 }
 
 void KvSession::prepare() {
@@ -132,7 +138,7 @@ std::vector<double> KvSession::take_turns(const TransferPlan& plan) {
   std::vector<double> at{0};
   for (int turn = 0; turn < (point_.one_at_a_time ? seat_.pairs : 1); ++turn) {
     context_.watchdog.enter();
-    group_.barrier();
+    meet_for_turn();
     const bool mine = !point_.one_at_a_time || turn == seat_.pair;
     if (mine && !seat_.idle) at = move(plan);
     context_.watchdog.progress();
@@ -140,8 +146,15 @@ std::vector<double> KvSession::take_turns(const TransferPlan& plan) {
   return at;
 }
 
+// The pair whose turn it was has its deadline.
+void KvSession::meet_for_turn() {
+  const Watchdog::Bounded turn(context_.watchdog, point_.transfer_deadline);
+  group_.barrier();
+}
+
 // Of the sender: seconds until each layer had come. The receiver's times stand for nothing.
 std::vector<double> KvSession::move(const TransferPlan& plan) {
+  const Watchdog::Bounded moving(context_.watchdog, point_.transfer_deadline);
   const double start = monotonic_seconds();
   try {
     if (seat_.sends) return wire_.send(plan);

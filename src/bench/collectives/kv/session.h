@@ -57,7 +57,9 @@ class KvSession {
   double cycle(Spans& spans);
   std::vector<double> transfer(const TransferPlan& plan, const BlockTable& at_receiver,
                                bool spoiled);
+  bool any_ended();
   std::vector<double> take_turns(const TransferPlan& plan);
+  void meet_for_turn();
   std::vector<double> move(const TransferPlan& plan);
   void prepare();
   void spoil();

@@ -56,10 +56,11 @@ class VerbsWire final : public PageWire {
 
   std::span<std::byte> memory() override { return {link_.memory().host(), bytes_}; }
   std::vector<double> send(const TransferPlan& plan) override {
-    return guarded([&](verbs::Idle& idle) { return send_layers(plan, idle); });
+    guarded([&](verbs::Idle& idle) { send_layers(plan, idle); });
+    return std::move(acked_);
   }
   void receive(const TransferPlan& plan) override {
-    guarded([&](verbs::Idle& idle) { return receive_layers(plan, idle); });
+    guarded([&](verbs::Idle& idle) { receive_layers(plan, idle); });
   }
   void describe(Record& record) const override {
     record.facts["mtu_bytes"] = std::to_string(link_.mtu());
@@ -68,9 +69,9 @@ class VerbsWire final : public PageWire {
 
  private:
   template <typename Transfer>
-  std::vector<double> guarded(Transfer transfer);
-  std::vector<double> send_layers(const TransferPlan& plan, verbs::Idle& idle);
-  std::vector<double> receive_layers(const TransferPlan& plan, verbs::Idle& idle);
+  void guarded(Transfer transfer);
+  void send_layers(const TransferPlan& plan, verbs::Idle& idle);
+  void receive_layers(const TransferPlan& plan, verbs::Idle& idle);
   void copy(const std::vector<Piece>& pieces);
   void post_layer(const std::vector<Piece>& messages, uint32_t layer, verbs::Idle& idle);
   void post_writes(std::span<const Piece> messages, bool ends_layer, uint32_t layer);
@@ -78,9 +79,10 @@ class VerbsWire final : public PageWire {
   void post(ibv_send_wr* list);
   void post_receive();
   void wait_for_room(uint64_t messages, verbs::Idle& idle);
-  bool advance();
+  void wait_for_acks(size_t layers, verbs::Idle& idle);
   bool reap_sends();
   bool reap_layers();
+  bool take_ack();
   void pause(verbs::Idle& idle);
   void hear(verbs::Idle& idle);
   uint64_t depth() const { return static_cast<uint64_t>(link_.spec().depth); }
@@ -90,17 +92,19 @@ class VerbsWire final : public PageWire {
   verbs::Link link_;
   const CancelToken& cancel_;
   uint64_t posted_ = 0, completed_ = 0;
-  uint32_t told_ = 0;  // layers that the other end has told of in this transfer
+  uint32_t told_ = 0;          // layers that the other end has told of in this transfer
+  double start_ = 0;           // of the sender's clock
+  std::vector<double> acked_;  // seconds from then until each layer's acknowledgement
 };
 
 // What failed here is told to the other end, which waits.
 template <typename Transfer>
-std::vector<double> VerbsWire::guarded(Transfer transfer) {
+void VerbsWire::guarded(Transfer transfer) {
   verbs::Idle idle(end_.deadline_seconds, link_.device().soft(), cancel_);
   told_ = 0;
   try {
     link_.control().barrier(idle);
-    return transfer(idle);
+    transfer(idle);
   } catch (const std::exception& e) {
     Message last;
     last.kind = Message::failed;
@@ -189,7 +193,7 @@ bool VerbsWire::reap_sends() {
   return n > 0;
 }
 
-// At most one, so that each layer's time is taken when it comes.
+// At most one, so that each layer's time is taken by itself.
 bool VerbsWire::reap_layers() {
   ibv_wc wc{};
   const int n = ibv_poll_cq(link_.receive_cq(), 1, &wc);
@@ -219,41 +223,47 @@ void VerbsWire::pause(verbs::Idle& idle) {
   if (idle.again()) hear(idle);
 }
 
+// Where this end sends: the acknowledgement of a layer comes while the next one is posted.
+bool VerbsWire::take_ack() {
+  if (!end_.sends || !reap_layers()) return false;
+  acked_.push_back(monotonic_seconds() - start_);
+  return true;
+}
+
 void VerbsWire::wait_for_room(uint64_t messages, verbs::Idle& idle) {
   while (posted_ - completed_ + messages > depth()) {
-    if (reap_sends())
+    const bool acked = take_ack();
+    if (reap_sends() || acked)
       idle.found();
     else
       pause(idle);
   }
 }
 
-std::vector<double> VerbsWire::send_layers(const TransferPlan& plan, verbs::Idle& idle) {
-  std::vector<double> at;
-  const double start = monotonic_seconds();
-  const auto take_acks_until = [&](size_t layers) {
-    while (at.size() < layers) {
-      const bool sent = reap_sends();
-      const bool acked = reap_layers();
-      if (acked) at.push_back(monotonic_seconds() - start);
-      if (sent || acked)
-        idle.found();
-      else
-        pause(idle);
-    }
-  };
-  for (size_t l = 0; l < plan.layers.size(); ++l) {
-    if (plan.staged && l >= 2) take_acks_until(l - 1);
-    copy(plan.layers[l].gather);
-    post_layer(plan.layers[l].messages, static_cast<uint32_t>(l), idle);
-    while (reap_layers()) at.push_back(monotonic_seconds() - start);
+void VerbsWire::wait_for_acks(size_t layers, verbs::Idle& idle) {
+  while (acked_.size() < layers) {
+    const bool acked = take_ack();
+    if (reap_sends() || acked)
+      idle.found();
+    else
+      pause(idle);
   }
-  take_acks_until(plan.layers.size());
-  wait_for_room(depth(), idle);
-  return at;
 }
 
-std::vector<double> VerbsWire::receive_layers(const TransferPlan& plan, verbs::Idle& idle) {
+void VerbsWire::send_layers(const TransferPlan& plan, verbs::Idle& idle) {
+  acked_.clear();
+  start_ = monotonic_seconds();
+  for (size_t l = 0; l < plan.layers.size(); ++l) {
+    if (plan.staged && l >= 2) wait_for_acks(l - 1, idle);
+    copy(plan.layers[l].gather);
+    post_layer(plan.layers[l].messages, static_cast<uint32_t>(l), idle);
+    while (take_ack()) continue;
+  }
+  wait_for_acks(plan.layers.size(), idle);
+  wait_for_room(depth(), idle);
+}
+
+void VerbsWire::receive_layers(const TransferPlan& plan, verbs::Idle& idle) {
   for (size_t l = 0; l < plan.layers.size(); ++l) {
     while (!reap_layers()) {
       reap_sends();
@@ -265,7 +275,6 @@ std::vector<double> VerbsWire::receive_layers(const TransferPlan& plan, verbs::I
     post_ack(static_cast<uint32_t>(l));
   }
   wait_for_room(depth(), idle);
-  return {};
 }
 
 }  // namespace

@@ -49,6 +49,11 @@ verbs::Spec Wires::spec(const KvPoint& point) const {
   return out;
 }
 
+double Wires::transfer_deadline(const KvPoint& point) const {
+  if (!verbs_) return 0;
+  return kMarginSeconds + static_cast<double>(point.shape.bytes()) / kLeastBytesPerSecond;
+}
+
 // The ranks of a host take its NICs in turn.
 int Wires::rail_of(const Context& context, int rank) const {
   const auto begin = context.place.host_of_rank.begin();
@@ -63,9 +68,8 @@ std::unique_ptr<PageWire> Wires::connect(Context& context, const KvPoint& point,
                     .peer = seat.peer(),
                     .sends = seat.sends,
                     .window = point.window,
-                    .deadline_seconds = kMarginSeconds + static_cast<double>(point.shape.bytes()) /
-                                                             kLeastBytesPerSecond,
-                    .moved = [&watchdog] { watchdog.progress(); }};
+                    .deadline_seconds = point.transfer_deadline,
+                    .moved = [&watchdog] { watchdog.alive(); }};
   context.watchdog.note("connecting the pairs");
   const Watchdog::Bounded connecting(context.watchdog, patience_of_end(point));
   std::unique_ptr<PageWire> wire;

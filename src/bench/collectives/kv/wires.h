@@ -19,6 +19,8 @@ class Wires {
 
   // Why nothing can be measured; empty if something can.
   const Said& skip() const { return skip_; }
+  // After how many seconds a transfer is given up; 0: never by the wire itself.
+  double transfer_deadline(const KvPoint& point) const;
   // Collective over all ranks. Throws Error where this end cannot connect; null if another one
   // cannot.
   std::unique_ptr<PageWire> connect(Context& context, const KvPoint& point, MPI_Comm comm,

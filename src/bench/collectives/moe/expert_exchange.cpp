@@ -115,6 +115,7 @@ void ExpertExchange::pack() {
 
 void ExpertExchange::dispatch() {
   find_places();
+  counting_at_ = monotonic_seconds();
   wire_.counts(counts_to_, counts_from_);
   pack();
   packed_at_ = monotonic_seconds();

@@ -35,7 +35,9 @@ class ExpertExchange {
 
   // Finds where each token goes, exchanges counts, packs rows by receiving rank, exchanges rows.
   void dispatch();
-  // When the last dispatch() had packed and began to exchange rows: monotonic seconds.
+  // Of the last dispatch(), monotonic seconds: when it began to exchange counts, which no rank
+  // leaves before all have come, and when it had packed and began to exchange rows.
+  double counting_at() const { return counting_at_; }
   double packed_at() const { return packed_at_; }
   // Exchanges the rows that the last dispatch() packed.
   void dispatch_rows();
@@ -77,7 +79,7 @@ class ExpertExchange {
   std::vector<std::string> who_of_rank_;
   RowBlocks out_, in_, back_out_, back_in_;  // dispatch, and combine the other way
   uint64_t iteration_ = 0;
-  double packed_at_ = 0;
+  double counting_at_ = 0, packed_at_ = 0;
   std::vector<int> counts_to_, counts_from_;
   std::vector<std::vector<int32_t>> places_;  // by receiving rank: tokens
   std::unique_ptr<CollectiveBuffer> tokens_, send_, receive_, results_, returned_, sums_;

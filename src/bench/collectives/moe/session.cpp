@@ -16,6 +16,7 @@ namespace {
 struct WrongExchange {};
 
 constexpr uint64_t kFirstData = 1;
+constexpr const char* kCounting = "counting";
 constexpr const char* kPacked = "packed";
 
 const std::vector<std::string>& part_names() {
@@ -70,6 +71,7 @@ void MoeSession::look_at_digest() {
 void MoeSession::sample() {
   SamplePlan plan = point_.plan;
   plan.spans = part_names();
+  plan.spans.push_back(kCounting);
   plan.spans.push_back(kPacked);
   plan.begin = [this] { warm_ = true; };
   GroupClock clock(group_);
@@ -81,6 +83,7 @@ void MoeSession::sample() {
     return cycle(verified ? &what : nullptr, &spans);
   });
   clock.end();
+  out_.late_counts = clock.late(run.spans.of(kCounting));
   out_.late = clock.late(run.spans.of(kPacked));
   PartTimes* const parts[] = {&out_.dispatch, &out_.dispatch_rows, &out_.combine,
                               &out_.combine_rows};
@@ -92,7 +95,10 @@ void MoeSession::sample() {
 double MoeSession::cycle(const Said* verified, Spans* spans) {
   std::vector<double> seconds;
   seconds.push_back(timed([this] { exchange_.dispatch(); }));
-  if (spans != nullptr) spans->add(kPacked, exchange_.packed_at());
+  if (spans != nullptr) {
+    spans->add(kCounting, exchange_.counting_at());
+    spans->add(kPacked, exchange_.packed_at());
+  }
   if (verified) {
     verify_dispatch(*verified);
     exchange_.poison_rows();

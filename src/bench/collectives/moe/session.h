@@ -20,8 +20,9 @@ struct PartTimes {
 // What was measured on this rank.
 struct Exchanged {
   PartTimes dispatch, dispatch_rows, combine, combine_rows;
-  std::vector<double> late;  // seconds after the first rank that this one had packed
-  int verified = 0;          // calls of dispatch, and calls of combine, of which all was looked at
+  // Seconds after the first rank that this one began to exchange counts, and that it had packed.
+  std::vector<double> late_counts, late;
+  int verified = 0;  // calls of dispatch, and calls of combine, of which all was looked at
   std::optional<Wrong> wrong_dispatch, wrong_combine;
   Said wrong_digest;
   bool looked_at_combine = false;
