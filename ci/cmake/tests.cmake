@@ -126,13 +126,13 @@ target_compile_definitions(fake_nvml_old PRIVATE CB_FAKE_OLD)
 # ---- the program with a CUDA runtime, kernels and cuBLASLt that work on host memory ----
 if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   # These define all that is called of CUDA, so that nothing of the real runtime and of the kernels for GPUs is linked.
-  set(kernels_for_stand_in $<TARGET_OBJECTS:kernels_on_host> $<TARGET_OBJECTS:device_executor>)
-  add_executable(clusterbench_fake_gpu src/cli/main.cpp tests/fake_cuda/runtime.cpp
-                                       tests/fake_cuda/devices.cpp tests/fake_cuda/script.cpp
-                                       ${kernels_for_stand_in})
+  set(in_fake_cuda ${PROJECT_SOURCE_DIR}/tests/fake_cuda)
+  set(fake_cuda ${in_fake_cuda}/runtime.cpp ${in_fake_cuda}/driver_functions.cpp ${in_fake_cuda}/devices.cpp ${in_fake_cuda}/script.cpp
+                $<TARGET_OBJECTS:kernels_on_host> $<TARGET_OBJECTS:device_executor>)
+  add_executable(clusterbench_fake_gpu src/cli/main.cpp ${fake_cuda})
   target_include_directories(clusterbench_fake_gpu SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(clusterbench_fake_gpu PRIVATE cb_cli)
-  add_library(fake_cublaslt MODULE ${PROJECT_SOURCE_DIR}/tests/fake_cuda/cublaslt.cpp)
+  add_library(fake_cublaslt MODULE ${in_fake_cuda}/cublaslt.cpp)
   target_include_directories(fake_cublaslt PRIVATE ${PROJECT_SOURCE_DIR})
   target_include_directories(fake_cublaslt SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   set_target_properties(fake_cublaslt PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
@@ -143,8 +143,7 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
 
   # Units that need a device, over the same.
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/stand_in/*.cpp)
-  add_executable(unit_stand_in ${sources} tests/fake_cuda/runtime.cpp tests/fake_cuda/devices.cpp tests/fake_cuda/script.cpp
-                               ${kernels_for_stand_in})
+  add_executable(unit_stand_in ${sources} ${fake_cuda})
   target_include_directories(unit_stand_in SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(unit_stand_in PRIVATE cb_test_main cb_bench_training)
   set_target_properties(unit_stand_in PROPERTIES ENABLE_EXPORTS ON UNITY_BUILD OFF)
@@ -167,9 +166,7 @@ function(cb_fake_module target folder major runtime architectures ptx sources)
   add_dependencies(clusterbench_fake_modules ${target})
 endfunction()
 if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
-  set(in_fake_cuda ${PROJECT_SOURCE_DIR}/tests/fake_cuda)
-  add_library(fake_cuda_runtime SHARED ${in_fake_cuda}/runtime.cpp ${in_fake_cuda}/devices.cpp ${in_fake_cuda}/script.cpp
-                                       ${kernels_for_stand_in})
+  add_library(fake_cuda_runtime SHARED ${fake_cuda})
   target_link_libraries(fake_cuda_runtime PRIVATE cb_flags)
   target_include_directories(fake_cuda_runtime PUBLIC ${PROJECT_SOURCE_DIR})
   target_include_directories(fake_cuda_runtime SYSTEM PUBLIC ${CUDAToolkit_INCLUDE_DIRS})

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/error.h"
 #include "core/file.h"
 
 namespace cb {
@@ -26,12 +27,26 @@ std::string moved_text(const fs::path& file, const fs::path& log) {
   return text;
 }
 
+// Says why nothing can be kept in the folder; nothing if it can.
+std::string why_nothing_is_kept(const fs::path& folder) {
+  const fs::path file = folder / fmt::format("answer.{}.probe.partial", ::getpid());
+  try {
+    write_file_atomically(file, std::string(4096, ' '), Durable::no);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  std::error_code failed;
+  fs::remove(file, failed);
+  return "";
+}
+
 }  // namespace
 
 std::vector<Answer> run_for_answers(std::vector<Task> tasks, const ExecutorOptions& options,
                                     const fs::path& folder, const std::string& words) {
   std::vector<Answer> out(tasks.size(), {{TaskEnd::Kind::stopped, 0, 0, ""}});
   std::vector<fs::path> logs;
+  std::string unkept;
   for (size_t i = 0; i < tasks.size(); ++i) {
     logs.push_back(tasks[i].out);
     tasks[i].out = answer_file(folder, i);
@@ -44,8 +59,10 @@ std::vector<Answer> run_for_answers(std::vector<Task> tasks, const ExecutorOptio
              [&](size_t i, const TaskEnd& end) {
                out[i].end = end;
                out[i].said = moved_text(tasks[i].out, logs[i]).find(words) != std::string::npos;
+               if (!out[i].said && unkept.empty()) unkept = why_nothing_is_kept(folder);
              },
              [] {}});
+  if (!unkept.empty()) throw Error("what hosts answer cannot be kept: " + unkept);
   return out;
 }
 

@@ -17,7 +17,8 @@ struct Answer {
 
 // Runs the tasks as run_tasks() does, and looks for `words` in what each writes. Their output
 // stands in files of their own in `folder` meanwhile, and is then appended to their `out`. What a
-// stop kept from starting has the kind `stopped`.
+// stop kept from starting has the kind `stopped`. Throws Error where words may be missing because
+// `folder` is full.
 std::vector<Answer> run_for_answers(std::vector<Task> tasks, const ExecutorOptions& options,
                                     const std::filesystem::path& folder, const std::string& words);
 

@@ -18,8 +18,10 @@ std::vector<DomainCount> count_domains(const std::vector<DomainSeat>& seats) {
     all[seat.domain].hosts.insert(seat.host);
   }
   std::vector<DomainCount> out;
-  for (const auto& [domain, members] : all)
+  for (const auto& [domain, members] : all) {
     out.push_back({domain, members.gpus, members.hosts.size()});
+    if (members.hosts.size() == 1) out.back().only_host = *members.hosts.begin();
+  }
   return out;
 }
 

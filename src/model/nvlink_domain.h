@@ -19,6 +19,7 @@ struct DomainSeat {
 struct DomainCount {
   std::string domain;
   uint64_t gpus = 0, hosts = 0;
+  std::optional<int> only_host = {};  // where all its GPUs are, if that is one host
   bool operator==(const DomainCount&) const = default;
 };
 

@@ -35,7 +35,7 @@ FAULTS = {
     "half the PCIe lanes": ({"nvml": "pcie_lanes@GPU=8"}, "health.pcie_lanes_share", "gpu", "health."),
     "a GPU a tenth slower": ({"cuda": "slow@GPU=0.9"}, "gemm.bf16.fleet", "gpu", "gemm.", "burn.", "memory.", "copy", "peer."),
     "wrong products": ({"cuda": "flip@GPU=gemm"}, "gemm-bf16.product", "gpu", "gemm", "burn.", "step:"),
-    "the network carries a fifth less": ({"across": 0.8}, "nccl.all.all_reduce", "cluster", "nccl.all."),
+    "the network carries a third less": ({"across": 0.67}, "nccl.all.all_reduce", "cluster", "nccl.all."),
     "a rank of a node receives wrong data": ({"nccl": "wrong=3:2"}, "nccl.node.correct", "host", "nccl.", "step:"),
     "a node behind its fellows": ({"node": 0.94}, "nccl.node.fleet", "host", "nccl.node."),
     "a slow link": ({"link": "20mbit"}, "locate.suspects", "host"),
@@ -48,14 +48,14 @@ FAULTS = {
     "a host's storage is slower": ({"cufile_time": 12000}, "gds-read.fleet", "host", "gds-write.fleet"),
     "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
     # NCCL takes SHARP in all ranks or in none.
-    "a tray is of another NVLink domain": ({"nvml": "fabric_uuid=9"}, "matrix.domain.gpus", "cluster", "matrix.domain.", "uniform"),
-    "no NVLink between trays": ({"without": "nvl72"}, "matrix.domain.nvlink", "cluster", "matrix.grid.", "matrix.rail."),
+    "a tray is of another NVLink domain": ({"nvml": "fabric_uuid=9"}, "matrix.domain.gpus", "host", "matrix.domain.", "uniform"),
+    "no NVLink between trays": ({"without": "nvl72"}, "matrix.domain.nvlink", "all hosts", "matrix.grid.", "matrix.rail."),
     "SHARP does not start": ({"without": "sharp"}, "matrix.sharp.taken", "cluster"),
     "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
     "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
 }
 # Those that spoil the figures by which others are found have a run of their own.
-ALONE = {"the network carries a fifth less", "a rank of a node receives wrong data", "a node behind its fellows", "a slow link",
+ALONE = {"the network carries a third less", "a rank of a node receives wrong data", "a node behind its fellows", "a slow link",
          "a node of the matrix is slower", "wrong data in a node of the matrix", "cuFile copies through the host",
          "a tray is of another NVLink domain", "no NVLink between trays", "wrong data from storage", "a host's storage is slower"}
 
@@ -230,10 +230,10 @@ def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=
 
 
 def named(part, kind, host, gpu):
-    """Whether the name of a part is that of the GPU of the host, of the host, or of all hosts together."""
+    """Whether the name of a part is that of the GPU of the host, of the host as one or as one of all, or of all hosts together."""
     if kind == "gpu":
         return host in part and of_gpu(part, gpu)
-    return host in part if kind == "host" else part == kind
+    return part == kind if kind == "cluster" else host in part
 
 
 def explains(fault, criterion, part, host):
@@ -241,7 +241,8 @@ def explains(fault, criterion, part, host):
     _, own, kind, *more = FAULTS[fault]
     if criterion.removesuffix(".after") != own and not any(criterion.startswith(m) for m in more):
         return False
-    return kind == "cluster" or criterion.startswith("nccl.all.") or host in part or part == "cluster"
+    wide = ("nccl.all.", "matrix.domain.")  # what all hosts have together, the rest of a domain too
+    return kind in ("cluster", "all hosts") or criterion.startswith(wide) or host in part or part == "cluster"
 
 
 def wrong_of(report, faults, host):

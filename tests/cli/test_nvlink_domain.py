@@ -58,9 +58,12 @@ def test_collectives_name_the_domains_of_their_gpus(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         (found,) = json.loads(out.read_text())["records"]
         counts = {found["entities"][m["entity"]]["id"]: m["samples"] for m in found["metrics"] if m["name"] == "domain_gpus"}
-        return found["facts"].get("nvlink_domains"), counts
+        here, = {e["host"] for e in found["entities"] if e.get("host")}
+        # A domain of one host is that host's.
+        assert all(e.get("host") for e in found["entities"] if e["kind"] == "nvlink_domain")
+        return found["facts"].get("nvlink_domains", "").replace(here, "HOST"), counts
 
     name = "ab" * 16
-    assert record("fabric_uuid=171 fabric_clique=3") == (f"{name}.3: 2 GPUs on 1 host", {f"{name}.3": [2]})
+    assert record("fabric_uuid=171 fabric_clique=3") == (f"{name}.3: 2 GPUs on HOST", {f"{name}.3": [2]})
     assert record("fabric_uuid=171 fabric_clique@1=4")[1] == {f"{name}.0": [1], f"{name}.4": [1]}
-    assert record("") == (None, {})
+    assert record("") == ("", {})

@@ -31,6 +31,7 @@
 //   total=1.8e11          bytes of memory that they say to have
 //   wall=1                the products take their time by the wall's clock too, from when they are
 //                         launched: beside what the host and other libraries do
+//   dma_buf=1             memory can be exported as a dma-buf (the driver refuses)
 //   refuse=gemm           cuBLASLt proposes nothing
 //   launch_cost=1e-4      wall seconds that a launch of a kernel really takes its caller; also
 //                         copy_cost, graph_cost (a whole graph), malloc_cost and pool_cost (each of

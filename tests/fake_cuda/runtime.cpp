@@ -23,6 +23,16 @@ static_assert(values::launch_failure == cudaErrorLaunchFailure);
 static_assert(values::multiprocessor_count == cudaDevAttrMultiProcessorCount);
 static_assert(values::function_attributes_bytes >= sizeof(cudaFuncAttributes));
 
+namespace {
+
+// Larger ones begin at a page, as those of CUDA do, so that a NIC can be given them.
+void* allocated(size_t bytes) {
+  const size_t unit = bytes < (size_t{2} << 20) ? 256 : 4096;
+  return std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+}
+
+}  // namespace
+
 extern "C" {
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
@@ -116,7 +126,7 @@ cudaError_t cudaMalloc(void** out, size_t bytes) {
   Device& on = device(current);
   if (on.counted >= fake::number("full", current, 1e18)) return result(cudaErrorMemoryAllocation);
   if (bytes > on.free) return result(cudaErrorMemoryAllocation);
-  *out = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *out = allocated(bytes);
   on.free -= bytes;
   blocks[*out] = {current, bytes};
   return cudaSuccess;
@@ -143,7 +153,7 @@ cudaError_t cudaMallocAsync(void** out, size_t bytes, cudaStream_t) {
   fake::spend("pool_cost");
   if (const cudaError_t code = state(current); code != cudaSuccess) return result(code);
   if (bytes > device(current).free) return result(cudaErrorMemoryAllocation);
-  *out = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *out = allocated(bytes);
   device(current).free -= bytes;
   blocks[*out] = {current, bytes};
   return cudaSuccess;
@@ -328,14 +338,6 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
   delete reinterpret_cast<std::vector<Node>*>(graph);
-  return cudaSuccess;
-}
-// Addresses for NICs: this device has none.
-cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** entry, unsigned,
-                                             unsigned long long,
-                                             cudaDriverEntryPointQueryResult* found) {
-  *entry = nullptr;
-  *found = cudaDriverEntryPointSymbolNotFound;
   return cudaSuccess;
 }
 

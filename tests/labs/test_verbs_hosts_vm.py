@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "vm"))
 from vm_lab import MOVING, OPEN_MPI, RDMA_MODULES, SOFT_ROCE_FLEET, VmLab  # noqa: E402
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
+STAND_IN = Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "bin/clusterbench_fake_gpu"
 HOSTS = ("h1", "h2", "h3", "h4")
 SCHEDULES = ("tournament", "shift", "incast", "one-to-many", "all-to-all", "bisection", "victim")
 RAILS = "h1:rxe0,h2:rxe1,h3:rxe2,h4:rxe3"
@@ -48,12 +49,30 @@ two posted --op write,send --size 1000 --test bandwidth,latency --iterations 130
 two inlined --op write,send --size 64 --inline 64 --iterations 60 --repetitions 1
 two sleeping --op send --service rc,ud --size 500 --iterations 40 --repetitions 1 --events --direction one-way,two-way
 two reads --op read --test bandwidth --size 16K --outstanding-reads 2 --iterations 40 --repetitions 1
+two few --op write,read,send --test bandwidth --size 64 --qps 3 --iterations 5 --repetitions 1
 two many --op write,read,send --test bandwidth --direction two-way --size 4K --qps 4 --iterations 16 --repetitions 1 \\
   --tx-depth 8
 for v in v0 v1; do tc qdisc add dev $v root netem loss 3%; done
 two lossy --op write --test bandwidth --size 4K --iterations 400 --repetitions 1 --lossless --qp-timeout 14
 for v in v0 v1; do tc qdisc del dev $v root; done
 two gpu --memory gpu --test bandwidth
+# GPUs whose memory is the host's, which is registered by its address; the second of two is nearest to no NIC.
+gpus() {{ # gpus NAME WORDS_OF_H1 WORDS_OF_H2 OPTIONS…
+  local name=$1
+  printf 'case $(hostname) in h1) words="%s" ;; *) words="%s" ;; esac\n' "$2" "$3" >/root/gpus-$name
+  printf 'export CLUSTERBENCH_FAKE_CUDA="devices=2 $words"\nexec {STAND_IN} "$@"\n' >>/root/gpus-$name
+  shift 3
+  timeout 100 mpirun --host h1:1,h2:1 sh /root/gpus-$name verbs --rails h1:rxe0,h2:rxe1 --memory gpu --iterations 20 --repetitions 1 \
+    "$@" --quiet --json "$name.json" >"$name.out" 2>"$name.err"
+  echo $? >"$name.rc"
+}}
+if [ -x {STAND_IN} ]; then
+  gpus gpus "" "" --op write,read,send --test bandwidth --size 64,32K
+  gpus gpus_latency "dma_buf=1" "" --op read,send --test latency --size 64 --gpu 1
+  gpus gpus_wrong "" "flip@0=copy" --op write,send --test bandwidth --size 1M
+  gpus gpus_small "" "memory=1000000" --op write --test bandwidth --size 32K
+  gpus gpus_few "" "devices=1" --op write --test bandwidth --gpu 1
+fi
 ip link set v3 down
 hosts dead --schedule tournament $SMALL
 ip link set v3 up
@@ -173,7 +192,7 @@ def test_cross_rail(boot):
     assert pairs == {("rxe0", "h2:rxe3"), ("rxe1", "h2:rxe2")}
 
 
-@pytest.mark.parametrize("name, records", [("posted", 4), ("inlined", 4), ("sleeping", 6), ("reads", 1), ("many", 3)])
+@pytest.mark.parametrize("name, records", [("posted", 4), ("inlined", 4), ("sleeping", 6), ("reads", 1), ("few", 3), ("many", 3)])
 def test_ways_of_posting_leave_the_data_right(boot, name, records):
     left = boot(name)
     assert left.rc == 0, left.told()
@@ -199,6 +218,56 @@ def test_no_gpu_is_incomplete(boot):
     assert left.rc == 3, left.told()
     assert left.record()["outcome"] == "skipped"
     assert "--memory host" in left.record()["reason"]
+
+
+needs_stand_in = pytest.mark.skipif(not STAND_IN.exists(), reason="built without CUDA")
+
+
+@needs_stand_in
+def test_gpu_memory_is_registered_by_its_address_where_no_dma_buf_is_to_be_had(boot):
+    left = boot("gpus")
+    assert left.rc == 0, left.told()
+    points = {(r["params"]["op"], r["params"]["size"]) for r in left.records}
+    assert points == {(op, size) for op in ("write", "read", "send") for size in (64, 32768)}
+    for record in left.records:
+        assert right(record), record["params"]
+        assert record["facts"]["memory"] == "GPU 0 by nvidia-peermem (no dma-buf: cuMemGetHandleForAddressRange: CUDA error 801)"
+        assert record["facts"]["inline_bytes"] == "0"
+
+
+@needs_stand_in
+def test_latency_of_gpu_memory_and_a_nic_that_takes_no_dma_buf(boot):
+    left = boot("gpus_latency")
+    assert left.rc == 0, left.told()
+    assert {r["params"]["op"] for r in left.records} == {"read", "send"}
+    for record in left.records:
+        assert right(record), record["params"]
+        assert "GPU 1 by nvidia-peermem (no dma-buf: " in record["facts"]["memory"]
+
+
+@needs_stand_in
+def test_wrong_bytes_of_a_gpu_are_caught_and_located(boot):
+    left = boot("gpus_wrong")
+    assert left.rc == 1, left.told()
+    for record in left.records:
+        check, = [c for c in record["checks"] if not c["passed"]]
+        # The stand-in spoils the middle of what is copied, where what is received begins.
+        assert check["name"] == "data" and "h2 rxe1 received a wrong byte from h1 rxe0" in check["detail"], check
+        assert not record["metrics"]
+
+
+@needs_stand_in
+def test_a_gpu_without_memory_left_is_named(boot):
+    left = boot("gpus_small")
+    assert left.rc not in (0, 2), left.told()
+    assert "h2" in left.told() and "out of memory" in left.told()
+
+
+@needs_stand_in
+def test_a_host_without_that_gpu_is_named(boot):
+    left = boot("gpus_few")
+    assert left.rc == 3, left.told()
+    assert left.record()["reason"] == "no such GPU, or none that CUDA can use, on h2; next: run clusterbench list there"
 
 
 @pytest.mark.parametrize("name, dead, alive", [("dead", 3, 3), ("cut", 1, 1)])

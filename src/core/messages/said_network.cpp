@@ -43,7 +43,7 @@ constexpr TextRow kSaidNetwork[] = {
     {"hang.never", "never reached rank 0 over TCP", "从未经 TCP 连到 0 号进程"},
     {"hang.inside", "{0}, inside step {1}", "{0}，在第 {1} 步中"},
     {"hang.done", "{0}, {1} steps done", "{0}，已完成 {1} 步"},
-    {"verbs.no_such_gpu", "another host of the job has no such GPU", "任务中另一台主机没有该 GPU"},
+    {"verbs.gpu_missing_on", "no such GPU, or none that CUDA can use, on {0}; next: run clusterbench list there", "以下主机没有该 GPU，或 CUDA 无法使用：{0}；下一步：在该主机上运行 clusterbench list"},
     {"verbs.no_gpu", "{0} has no GPU {1}, only {2}", "{0} 没有 GPU {1}，只有 {2} 个"},
     {"coll.above_wire", "the bus bandwidth of {0} is above the {1} of the wire and right all the same: it counts the bytes of a ring, and a tree, a hierarchy or the NVLink switch sends fewer", "总线带宽 {0} 高于线路速率 {1}，但数值正确：它按环形算法计字节，而树形、分层或 NVLink 交换机归约发送更少"},
     {"coll.nccl_log", "NCCL wrote its choices to a log while it was measured: small sizes are slower by that", "测量期间 NCCL 将其选择写入日志：小消息因此变慢"},

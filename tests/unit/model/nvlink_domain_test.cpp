@@ -26,6 +26,11 @@ TEST_CASE("72 GPUs on 18 hosts are one domain, 144 on 36 are two") {
         std::vector<DomainCount>{{"uuid.0", 72, 18}, {"uuid.1", 72, 18}});
 }
 
+TEST_CASE("a domain of one host knows it") {
+  CHECK(count_domains({{0, "a"}, {1, "b"}, {2, "b"}, {1, "c"}, {1, "c"}}) ==
+        std::vector<DomainCount>{{"a", 1, 1, 0}, {"b", 2, 2}, {"c", 2, 1, 1}});
+}
+
 TEST_CASE("domains of one host, uneven ones and unknown ones give no shape") {
   CHECK_FALSE(domain_shape(racks_of(4, 1, 8)));
   CHECK_FALSE(domain_shape({}));

@@ -48,7 +48,8 @@ Measurement::Measurement(Context& context, const Params& params, const Library& 
       environment_(std::move(environment)),
       log_(log),
       domain_of_rank_(domain_of_processes(map)),
-      domains_(count_domains(domain_seats(map))) {}
+      domains_(count_domains(domain_seats(map))),
+      hosts_(host_names(map)) {}
 
 void Measurement::add_lane(const Group& group, Devices& devices,
                            const std::vector<CollectivePoint>& points) {
@@ -196,11 +197,15 @@ void Measurement::end_alone(Record& record, const PointResult& result) {
 // The domains of the job's GPUs, which NVML names; nothing where it names none.
 void Measurement::add_domains(Record& record, bool measured) const {
   if (domains_.empty() || !context_.comm.is_root()) return;
-  record.facts["nvlink_domains"] = domains_text(domains_);
+  record.facts["nvlink_domains"] = domains_text(domains_, hosts_);
   if (!measured) return;
-  for (const DomainCount& d : domains_)
-    record.add("domain_gpus", record.entity({"", "nvlink_domain", d.domain}),
+  // One that ends at its host is the host's own: where others are larger, the host is what is
+  // wrong.
+  for (const DomainCount& d : domains_) {
+    const std::string host = d.only_host ? hosts_.at(static_cast<size_t>(*d.only_host)) : "";
+    record.add("domain_gpus", record.entity({host, "nvlink_domain", d.domain}),
                {static_cast<double>(d.gpus)});
+  }
 }
 
 CollectiveAlgorithm Measurement::algorithm() const {

@@ -54,6 +54,7 @@ class Measurement {
   LibraryLog* log_;
   std::vector<std::string> domain_of_rank_;  // NVLink domains, empty where none is known
   std::vector<DomainCount> domains_;
+  std::vector<std::string> hosts_;  // as the domains number them
   std::vector<Lane> lanes_;
 };
 

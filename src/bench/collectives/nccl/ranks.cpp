@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -129,6 +130,15 @@ std::vector<std::string> domain_of_processes(const std::vector<RankDevices>& ran
   return out;
 }
 
+std::vector<std::string> host_names(const std::vector<RankDevices>& ranks) {
+  std::vector<std::string> out;
+  std::set<std::string> seen;
+  for (const RankDevices& one : ranks) {
+    if (seen.insert(one.host).second) out.push_back(one.host);
+  }
+  return out;
+}
+
 std::vector<DomainSeat> domain_seats(const std::vector<RankDevices>& ranks) {
   std::map<std::string, int> number;
   std::vector<DomainSeat> out;
@@ -139,12 +149,16 @@ std::vector<DomainSeat> domain_seats(const std::vector<RankDevices>& ranks) {
   return out;
 }
 
-std::string domains_text(const std::vector<DomainCount>& domains) {
+std::string domains_text(const std::vector<DomainCount>& domains,
+                         const std::vector<std::string>& hosts) {
   constexpr size_t kMostDomains = 32;
   std::string out;
-  for (size_t i = 0; i < domains.size() && i < kMostDomains; ++i)
-    out += fmt::format("{}{}: {} GPUs on {} host{}", i == 0 ? "" : "; ", domains[i].domain,
-                       domains[i].gpus, domains[i].hosts, domains[i].hosts == 1 ? "" : "s");
+  for (size_t i = 0; i < domains.size() && i < kMostDomains; ++i) {
+    const DomainCount& d = domains[i];
+    out += fmt::format("{}{}: {} GPUs on {}", i == 0 ? "" : "; ", d.domain, d.gpus,
+                       d.only_host ? hosts.at(static_cast<size_t>(*d.only_host))
+                                   : fmt::format("{} hosts", d.hosts));
+  }
   if (domains.size() > kMostDomains)
     out += fmt::format("; and {} more", domains.size() - kMostDomains);
   return out;

@@ -39,11 +39,14 @@ std::optional<std::string> nearest_nics_text(const std::vector<RankDevices>& ran
 // The domain of each process, if all its devices are in one; else empty.
 std::vector<std::string> domain_of_processes(const std::vector<RankDevices>& ranks);
 
-// "1 NVLink domain: 72 GPUs on 18 hosts" or "… 9c1e….3: 72 GPUs on 18 hosts; …"; empty if no domain
-// is known.
-std::string domains_text(const std::vector<DomainCount>& domains);
+// The hosts in the order of their first process.
+std::vector<std::string> host_names(const std::vector<RankDevices>& ranks);
 
-// Every device of all processes, with the number of its host.
+// "9c1e….3: 72 GPUs on 18 hosts; 9c1e….4: 4 GPUs on n7"; empty if no domain is known.
+std::string domains_text(const std::vector<DomainCount>& domains,
+                         const std::vector<std::string>& hosts);
+
+// Every device of all processes, with its host's place in host_names().
 std::vector<DomainSeat> domain_seats(const std::vector<RankDevices>& ranks);
 
 // Collective. Gives every process the map of all processes. If `placed` is not empty, it says where

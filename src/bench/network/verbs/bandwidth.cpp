@@ -39,6 +39,16 @@ uint64_t Stream::received() const {
                          [](uint64_t sum, const Receives& r) { return sum + r.count(); });
 }
 
+uint64_t Stream::fewest_sent() const {
+  const auto fewest = std::ranges::min_element(flows_, {}, &Flow::posted);
+  return fewest == flows_.end() ? 0 : fewest->posted;
+}
+
+uint64_t Stream::fewest_received() const {
+  const auto fewest = std::ranges::min_element(receive_, {}, &Receives::count);
+  return fewest == receive_.end() ? 0 : fewest->count();
+}
+
 void Stream::start(uint64_t iterations) {
   for (Flow& flow : flows_) flow.target = iterations > 0 ? flow.posted + iterations : kNoEnd;
 }
@@ -157,6 +167,7 @@ Stream::Result Stream::run(uint64_t iterations, double seconds, Idle& idle) {
   Message mine;
   mine.kind = Message::done;
   mine.messages = result.sent;
+  mine.fewest = fewest_sent();
   mine.seconds = result.seconds;
   link_.control().send(mine);
   while (receives_ && !heard_) {
@@ -170,6 +181,7 @@ Stream::Result Stream::run(uint64_t iterations, double seconds, Idle& idle) {
                 (heard_->kind == Message::failed ? heard_->text : "out of step"));
   result.peer_sent = heard_->messages;
   result.peer_seconds = heard_->seconds;
+  fewest_from_peer_ = heard_->fewest;
   expected_ += receives_ ? heard_->messages : 0;
   if (receives_) drain(idle);
   return result;

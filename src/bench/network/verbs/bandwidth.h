@@ -21,8 +21,11 @@ class Stream {
   Result run(uint64_t iterations, double seconds, Idle& idle);
 
   uint64_t received() const;  // messages received so far, without lost datagrams
-  // Messages that the first queue pair of this end has sent so far.
-  uint64_t sent_per_pair() const { return flows_.empty() ? 0 : flows_[0].posted; }
+  // Of the queue pair with the fewest messages so far: those that this end asked for, those it
+  // took, and those that the other end says it sent.
+  uint64_t fewest_sent() const;
+  uint64_t fewest_received() const;
+  uint64_t fewest_from_peer() const { return fewest_from_peer_; }
 
  private:
   struct Flow {
@@ -47,6 +50,7 @@ class Stream {
   uint64_t moderation_;
   std::optional<Message> heard_;
   uint64_t expected_ = 0;  // messages that the peer says it has sent, in all repetitions
+  uint64_t fewest_from_peer_ = 0;
 };
 
 }  // namespace cb::verbs

@@ -15,8 +15,9 @@ struct Message {
   uint32_t kind = 0;
   uint32_t reserved = 0;
   uint64_t messages = 0;  // messages sent or received
+  uint64_t fewest = 0;    // of a stream: sent by the queue pair that sent fewest, so far
   double seconds = 0;     // first post to last completion
-  char text[104] = {};    // text of a failure
+  char text[224] = {};    // text of a failure
 };
 
 // A reliable connection beside the measured one. A wait for a message sleeps, so that the passive

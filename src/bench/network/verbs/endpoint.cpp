@@ -120,14 +120,18 @@ void VerbsEndpoint::stream(Idle& idle, net::PairOutcome& out) {
   add_cost(thread_busy_seconds() - cpu_before, static_cast<double>(moved * spec_.bytes), out);
   if (receives(spec_, job_) && spec_.service != Service::rc)
     out.extra["lost_messages"] = static_cast<double>(from_peer - stream.received());
-  verify(receives(spec_, job_) ? stream.received() : from_peer, out);
+  const bool takes = receives(spec_, job_);
+  const uint64_t of_each = spec_.verb == Verb::read ? stream.fewest_sent()
+                           : takes                  ? stream.fewest_received()
+                                                    : stream.fewest_from_peer();
+  verify(takes ? stream.received() : from_peer, of_each, out);
 }
 
 void VerbsEndpoint::ping_pong(Idle& idle, net::PairOutcome& out) {
   PingPong exchange(link_, job_.task.sends);
   PingPong::Result r = exchange.run(spec_.iterations, spec_.seconds, idle);
   out.latency_seconds = std::move(r.seconds);
-  verify(r.peer, out);
+  verify(r.peer, spec_.verb == Verb::read ? r.messages : r.peer, out);
 }
 
 // True if data arrived in this end's memory: the peer wrote or sent it, or this end read it.
@@ -138,15 +142,14 @@ bool VerbsEndpoint::is_target() const {
   return asked || (spec_.latency && !is_atomic(spec_.verb));
 }
 
-void VerbsEndpoint::verify(uint64_t from_peer, net::PairOutcome& out) {
+void VerbsEndpoint::verify(uint64_t arrived, uint64_t of_each, net::PairOutcome& out) {
   if (!spec_.verify || !is_target()) return;
   link_.memory().pull();
   if (spec_.corrupt) corrupt_payload(link_);
-  const bool reads = spec_.verb == Verb::read;
   // An end reads from the peer's `out`, which is filled in the same way as for sending.
-  out.wrong_data = is_atomic(spec_.verb) ? check_atomics(link_, from_peer)
-                                         : check_payload(link_, direction(!job_.task.sends),
-                                                         reads ? link_.slots() : from_peer);
+  out.wrong_data = is_atomic(spec_.verb)
+                       ? check_atomics(link_, arrived)
+                       : check_payload(link_, direction(!job_.task.sends), of_each);
 }
 
 void VerbsEndpoint::add_facts(net::PairOutcome& out) const {

@@ -20,7 +20,8 @@ class VerbsEndpoint : public net::PairEndpoint {
   std::string word_of_peer();
   void stream(Idle& idle, net::PairOutcome& out);
   void ping_pong(Idle& idle, net::PairOutcome& out);
-  void verify(uint64_t from_peer, net::PairOutcome& out);
+  // `arrived`: messages in all; `of_each`: of the queue pair that got fewest.
+  void verify(uint64_t arrived, uint64_t of_each, net::PairOutcome& out);
   bool is_target() const;
   void add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const;
   void add_facts(net::PairOutcome& out) const;

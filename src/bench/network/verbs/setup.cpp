@@ -207,6 +207,23 @@ void Setup::describe(Record& record) const {
     record.notes.push_back(said("verbs.soft_roce"));
 }
 
+namespace {
+
+// Collective. "h2, h3": the first hosts on which a rank lacks something; empty if none does.
+std::string hosts_that_lack(Context& context, bool lacks) {
+  constexpr size_t kMostNamed = 8;
+  std::vector<std::string> names;
+  for (const std::string& host : context.comm.gather(lacks ? context.place.host : "")) {
+    if (!host.empty() && std::ranges::find(names, host) == names.end()) names.push_back(host);
+  }
+  const std::string more =
+      names.size() > kMostNamed ? fmt::format(" and {} more", names.size() - kMostNamed) : "";
+  names.resize(std::min(names.size(), kMostNamed));
+  return context.comm.broadcast_text(fmt::format("{}{}", fmt::join(names, ", "), more));
+}
+
+}  // namespace
+
 Said need_gpus(Context& context, Setup& setup, const Params& params) {
   Gpus found = visible_gpus();
   const auto count = static_cast<int64_t>(found.pci_addresses.size());
@@ -216,8 +233,8 @@ Said need_gpus(Context& context, Setup& setup, const Params& params) {
   else if (params.has("gpu") && params.integer("gpu") >= count)
     reason = said("verbs.no_gpu", context.place.host, params.integer("gpu"), count);
   setup.gpus = std::move(found.pci_addresses);
-  const bool missing = context.comm.max(reason.empty() ? 0.0 : 1.0) > 0;
-  return missing && reason.empty() ? said("verbs.no_such_gpu") : reason;
+  const std::string lacking = hosts_that_lack(context, !reason.empty());
+  return reason.empty() && !lacking.empty() ? said("verbs.gpu_missing_on", lacking) : reason;
 }
 
 namespace {
