@@ -139,6 +139,8 @@ TEST_CASE("a flipped bit of the GPU's cache is found; a NaN is located, with its
     CHECK(t.generator().not_finite()->part == PlaceInStep::Part::forward_attention);
     CHECK(t.generator().not_finite()->layer == 1);
     CHECK(t.generator().chosen() == 2);
+    CHECK(t.generator().prefill().finite);  // which writes a cache of its own
+    CHECK(t.generator().step().finite);
   }
 }
 
@@ -155,6 +157,39 @@ TEST_CASE("bf16: half the cache; near the pass without it, and the same bits aga
     const auto hashes = t.generator().hashes();
     t.generate();
     CHECK(t.generator().hashes() == hashes);
+  }
+}
+
+TEST_CASE("weights that are frozen are multiplied as they were, rounded, by either way") {
+  const auto gpu = generating_gpu(true);
+  const int64_t rows = 9, n = 6, k = 16, before = 3 * k;
+  const auto a = gpu->allocate(rows * k), w = gpu->allocate(before + n * k),
+             c = gpu->allocate(rows * n);
+  gpu->normal(a.get(), {rows, k, 0, 0, k}, 1, 1);
+  gpu->normal(w.get(), {n + 3, k, 0, 0, k}, 2, 1);
+  gpu->freeze(w.get(), before + n * k);
+  const auto rounded = [&](const float* from, int64_t count) {
+    std::vector<float> out(static_cast<size_t>(count));
+    gpu->look(out.data(), from, count);
+    for (float& x : out) {  // to eight bits
+      int exponent = 0;
+      const float fraction = std::frexp(x, &exponent);
+      x = std::ldexp(std::nearbyint(fraction * 256), exponent - 8);
+    }
+    return out;
+  };
+  const std::vector<float> va = rounded(a.get(), rows * k), vw = rounded(w.get() + before, n * k);
+  for (const int64_t m : {int64_t{5}, rows}) {
+    gpu->matmul({{m, n, k}, a.get(), k, false, w.get() + before, k, true, c.get(), n});
+    std::vector<float> found(static_cast<size_t>(m * n));
+    gpu->look(found.data(), c.get(), m * n);
+    for (size_t i = 0; i < found.size(); ++i) {
+      double sum = 0;
+      for (size_t q = 0; q < static_cast<size_t>(k); ++q)
+        sum += static_cast<double>(va[i / static_cast<size_t>(n) * static_cast<size_t>(k) + q]) *
+               static_cast<double>(vw[i % static_cast<size_t>(n) * static_cast<size_t>(k) + q]);
+      CHECK(found[i] == doctest::Approx(sum).epsilon(1e-5));
+    }
   }
 }
 
