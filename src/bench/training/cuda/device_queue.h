@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@ class DeviceQueue {
   // `deadline_seconds`: of a wait for what is queued; `what`: for messages.
   DeviceQueue(double deadline_seconds, std::string what)
       : deadline_seconds_(deadline_seconds), what_(std::move(what)) {}
+  ~DeviceQueue();
+  DeviceQueue(const DeviceQueue&) = delete;
+  DeviceQueue& operator=(const DeviceQueue&) = delete;
 
   const cuda::Stream& stream() const { return stream_; }
   // What is queued from now on is work of this kind.
@@ -79,6 +83,8 @@ class DeviceQueue {
   double deadline_seconds_;
   std::string what_;
   cuda::Stream stream_;
+  std::unique_ptr<cuda::HostMemory>
+      answers_;  // small ones arrive here: nothing waits in the driver
   // A mark is where work of one kind begins; the last one of a wait is where it ends.
   struct Mark {
     cuda::Event* at;
