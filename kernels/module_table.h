@@ -11,6 +11,7 @@
 #include "kernels/fill_verify.h"
 #include "kernels/gemm_data.h"
 #include "kernels/hash.h"
+#include "kernels/infer.h"
 #include "kernels/march.h"
 #include "kernels/overhead.h"
 #include "kernels/sm_chain.h"
@@ -21,7 +22,7 @@ namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 4;
+inline constexpr int cuda_table_version = 5;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -98,6 +99,11 @@ struct CudaTable {
   decltype(&cb::kernels::launch_gemm_check) launch_gemm_check;
   decltype(&cb::kernels::launch_gemm_fill) launch_gemm_fill;
   decltype(&cb::kernels::launch_hash) launch_hash;
+  decltype(&cb::kernels::launch_infer_attention) launch_infer_attention;
+  decltype(&cb::kernels::launch_infer_choice) launch_infer_choice;
+  decltype(&cb::kernels::launch_infer_embed) launch_infer_embed;
+  decltype(&cb::kernels::launch_infer_mark) launch_infer_mark;
+  decltype(&cb::kernels::launch_infer_product) launch_infer_product;
   decltype(&cb::kernels::launch_march_compare) launch_march_compare;
   decltype(&cb::kernels::launch_march_turn) launch_march_turn;
   decltype(&cb::kernels::launch_march_write) launch_march_write;

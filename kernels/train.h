@@ -28,20 +28,24 @@ int launch_train_norm_backward(const TrainNormBackward& n, void* stream);
 
 // Turns each pair (i, i + dim/2) of the first `heads` heads of each row by the angle of its
 // position, past + row mod sequence; direction −1 turns back. cosines, sines: dim/2 a position.
+// Where `position` is given, what it holds on the device stands for `past`.
 struct TrainRotation {
   float* x;
   const float *cosines, *sines;
   std::int64_t rows, sequence, past, heads, dim, stride;
   float direction;
+  const float* position = nullptr;
 };
 int launch_train_rotate(const TrainRotation& r, void* stream);
 
 // Copies `width` elements of each row to row / sequence · capacity + past + row mod sequence of
-// `to`, whose rows are as long.
+// `to`, whose rows are as long; `narrow`: rounded to bf16. `position` as above.
 struct TrainRows {
   const float* from;
-  float* to;
+  void* to;
   std::int64_t rows, width, stride, sequence, past, capacity;
+  const float* position = nullptr;
+  bool narrow = false;
 };
 int launch_train_append(const TrainRows& r, void* stream);
 

@@ -1,5 +1,6 @@
 // The loops of a training step over rows: norms, positions, SwiGLU, sums of arrays. A block has a
 // row where a row is summed.
+#include "kernels/bfloat16.h"
 #include "kernels/block_sums.h"
 #include "kernels/launch.h"
 #include "kernels/train.h"
@@ -53,11 +54,16 @@ __global__ void __launch_bounds__(block_threads)
   dgain[column] += sum;
 }
 
+template <typename Rows>
+__device__ Index first_position(const Rows& r) {
+  return r.position == nullptr ? r.past : static_cast<Index>(*r.position);
+}
+
 __global__ void __launch_bounds__(block_threads) train_rotate(TrainRotation r) {
   const Index half = r.dim / 2, each = r.heads * half;
   for (Index i = loop_begin(); i < r.rows * each; i += loop_step()) {
     const Index row = i / each, head = i % each / half, pair = i % half;
-    const Index at = (r.past + row % r.sequence) * half + pair;
+    const Index at = (first_position(r) + row % r.sequence) * half + pair;
     float* low = r.x + row * r.stride + head * r.dim + pair;
     float* high = low + half;
     const float a = *low, b = *high, c = r.cosines[at], s = r.sines[at];
@@ -68,8 +74,13 @@ __global__ void __launch_bounds__(block_threads) train_rotate(TrainRotation r) {
 
 __global__ void __launch_bounds__(block_threads) train_append(TrainRows r) {
   for (Index i = loop_begin(); i < r.rows * r.width; i += loop_step()) {
-    const Index row = i / r.width, to = row / r.sequence * r.capacity + r.past + row % r.sequence;
-    r.to[to * r.width + i % r.width] = r.from[row * r.stride + i % r.width];
+    const Index row = i / r.width;
+    const Index to = row / r.sequence * r.capacity + first_position(r) + row % r.sequence;
+    const float value = r.from[row * r.stride + i % r.width];
+    if (r.narrow)
+      static_cast<std::uint16_t*>(r.to)[to * r.width + i % r.width] = to_bfloat16(value);
+    else
+      static_cast<float*>(r.to)[to * r.width + i % r.width] = value;
   }
 }
 
@@ -95,12 +106,6 @@ __global__ void __launch_bounds__(block_threads)
 __global__ void __launch_bounds__(block_threads)
     train_add(float* to, const float* from, Index count) {
   for (Index i = loop_begin(); i < count; i += loop_step()) to[i] += from[i];
-}
-
-__device__ std::uint16_t to_bfloat16(float value) {
-  const std::uint32_t bits = __float_as_uint(value);
-  if ((bits & 0x7fffffffU) > 0x7f800000U) return 0x7fc0;
-  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
 }
 
 // A block takes a part of one row after the other.

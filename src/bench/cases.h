@@ -37,6 +37,7 @@ Case tcp_case();
 Case train_cpu_case();
 Case train_gpu_case();
 Case infer_cpu_case();
+Case infer_gpu_case();
 Case external_case();
 Case lu_cpu_case();
 Case cg_cpu_case();

@@ -35,6 +35,7 @@ const std::vector<Case>& all_cases() {
       train_cpu_case(),
       train_gpu_case(),
       infer_cpu_case(),
+      infer_gpu_case(),
       lu_cpu_case(),
       cg_cpu_case(),
       external_case(),

@@ -7,3 +7,5 @@ cb_damaged_kernel(one_word_for_all march "data[i] = march_word" "data[0] = march
 cb_damaged_kernel(early_end hash "  Wide sum = 0, bad = 0;" "  if (first_word() >= words) return;\n  Wide sum = 0, bad = 0;")
 cb_damaged_kernel(one_column train_loss "* e.width + column] +=" "* e.width] +=")
 cb_damaged_kernel(one_too_far train_optimizer "i < end" "i <= end")
+cb_damaged_kernel(no_wait_for_scores infer_attention "keys, scores);\n  __syncthreads();" "keys, scores);")
+cb_damaged_kernel(one_position_more infer_attention "positions_seen(a) - first" "positions_seen(a) + 1 - first")

@@ -233,6 +233,16 @@ int enqueue_spin(void* handle, double seconds) {
 extern "C" int fake_cuda_foreign(void* stream, int (*over)(void*), void* what) {
   return fake::enqueue_foreign(fake::stream_of(stream), [over, what] { return over(what) != 0; });
 }
+// The same where the stream is recorded: 1, and each launch of the graph calls launch(what), which
+// queues the work; drop(what) when the graph is gone. 0 where it is not.
+extern "C" int fake_cuda_capture(void* handle, void (*launch)(void*), void (*drop)(void*),
+                                 void* what) {
+  fake::Stream& stream = fake::stream_of(handle);
+  if (!stream.capturing) return 0;
+  const std::shared_ptr<void> held(what, drop);
+  stream.nodes.push_back({.queue = [held, launch] { launch(held.get()); }});
+  return 1;
+}
 // Kernels, products and copies that the device of that stream has done.
 extern "C" int fake_cuda_computed(void* stream) {
   return fake::device(fake::stream_of(stream).device).computed;

@@ -32,6 +32,7 @@ struct Node {
   double seconds = 0;
   bool counted = false;
   std::function<void()> run = {};
+  std::function<void()> queue = {};  // instead: another library queues its work
 };
 
 struct Work {

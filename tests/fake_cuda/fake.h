@@ -10,6 +10,7 @@
 //   die@1=40              the 40th kernel or product on the device fails, and all that follows
 //   full@1=40             after the 40th there is no memory left: another program has taken it
 //   no_kernels=209        CUDA's error for asking for a kernel; 209: none for the device
+//   no_capture=900        CUDA's error for beginning to record a graph
 //   blas=7                cublasLtCreate gives that status
 //   blas_meets_death@1=1  the device dies while cuBLASLt looks for algorithms
 //   hang@1=40             … never ends; CLUSTERBENCH_FAKE_CUDA_HUNG names a file that is made when

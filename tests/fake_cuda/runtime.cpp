@@ -49,6 +49,8 @@ const char* cudaGetErrorString(cudaError_t code) {
       return "device not ready";
     case cudaErrorInsufficientDriver:
       return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
     case cudaErrorSystemNotReady:
       return "system not yet initialized";
     default:
@@ -120,8 +122,15 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return result(state(current));
 }
 
+// What would wait, or is no work of a stream, ends a recording: so strict is the real runtime with
+// a thread that records.
+static bool somebody_records() {
+  return std::ranges::any_of(streams, [](const Stream* s) { return s->capturing; });
+}
+
 cudaError_t cudaMalloc(void** out, size_t bytes) {
   fake::spend("malloc_cost");
+  if (somebody_records()) return result(cudaErrorStreamCaptureUnsupported);
   if (const cudaError_t code = state(current); code != cudaSuccess) return result(code);
   Device& on = device(current);
   if (on.counted >= fake::number("full", current, 1e18)) return result(cudaErrorMemoryAllocation);
@@ -202,6 +211,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t queue) {
   auto* event = reinterpret_cast<Event*>(handle);
   Stream& stream = stream_of(queue);
   if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
+  if (stream.capturing) return result(cudaErrorStreamCaptureUnsupported);
   if (event->device != stream.device) return result(cudaErrorInvalidResourceHandle);
   event->point = std::make_shared<Point>(Point{.stream = &stream});
   event->recorded = true;
@@ -269,6 +279,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   Stream& stream = stream_of(handle);
   const Block* source = block_of(from);
   const Block* target = block_of(to);
+  if (stream.capturing && (source == nullptr || target == nullptr))
+    return result(cudaErrorStreamCaptureUnsupported);
   if ((source == nullptr || target == nullptr) && bytes > 4096) log_staging_cpus();
   std::vector<std::byte> staged;
   if (source == nullptr) {
@@ -307,6 +319,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t queue, cudaStreamCaptureMode) {
+  if (const auto code = static_cast<int>(fake::number("no_capture", -1, 0)); code != 0)
+    return result(static_cast<cudaError_t>(code));
   stream_of(queue).capturing = true;
   return cudaSuccess;
 }
@@ -328,8 +342,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t queue) {
   if (const cudaError_t code = state(stream.device); code != cudaSuccess) return result(code);
   fake::spend("graph_cost");
   host_now += fake::number("launch", -1, 0);
-  for (const Node& node : *reinterpret_cast<std::vector<Node>*>(graph))
-    fake::enqueue_launched(stream, node.seconds, node.counted, node.run);
+  for (const Node& node : *reinterpret_cast<std::vector<Node>*>(graph)) {
+    if (node.queue)
+      node.queue();
+    else
+      fake::enqueue_launched(stream, node.seconds, node.counted, node.run);
+  }
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "bench/training/ledger.h"
 #include "bench/training/row_kernels.h"
+#include "core/messages/said.h"
 #include "sys/cpu/host_blas.h"
 
 // What a training step asks of the device that computes it. The decoder above knows no device;
@@ -28,6 +30,9 @@ struct AttentionShape {
   int64_t dim = 0;
   int64_t past = 0;
   int64_t capacity = 0;
+  // Where a device finds `past` in its own memory, as a number of Real: what it has recorded serves
+  // each position. The host goes by `past`, which says the same.
+  const void* position = nullptr;
 
   int64_t tokens() const { return batch * sequence; }
   int64_t stride() const { return (heads + 2 * kv_heads) * dim; }
@@ -39,6 +44,17 @@ struct VocabularyPart {
   int64_t first = 0;
   int64_t count = 0;
   bool holds(int32_t token) const { return token >= first && token < first + count; }
+};
+
+// Calls that a device has recorded, and computes again as a whole.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void run() = 0;
+};
+struct Recorded {
+  std::unique_ptr<Recording> recording = {};  // null: it is called each time
+  Said why_not = {};
 };
 
 template <typename Real>
@@ -61,6 +77,11 @@ class Backend {
   virtual bool on_host() const = 0;
   virtual void put(Real* to, const Real* host, int64_t count) = 0;
   virtual void look(Real* host, const Real* from, int64_t count) = 0;
+  // Records what `work` calls, and runs nothing of it. What it calls must have been called before,
+  // by the same arrays, and none of it may wait.
+  virtual Recorded record(const std::function<void()>& work) = 0;
+  // These weights do not change any more.
+  virtual void freeze(const Real* weights, int64_t count) = 0;
 
   virtual void matmul(const Product<Real>& product) = 0;
   virtual void rmsnorm(const Real* x, const Real* gain, Real* y, Real* scale, int64_t rows,
@@ -77,6 +98,8 @@ class Backend {
   virtual void append(const Real* qkv, Real* cache, const AttentionShape&) = 0;
   virtual void attention_cached(const Real* qkv, const Real* cache, Real* out,
                                 const AttentionShape&) = 0;
+  // Of an element of the cache.
+  virtual int64_t cached_bytes() const { return sizeof(Real); }
   virtual void attention_backward(const Real* qkv, const Real* out, const Real* dout,
                                   const Real* log_sums, Real* dqkv, const AttentionShape&) = 0;
   virtual void swiglu(const Real* gate_up, Real* out, int64_t rows, int64_t width) = 0;
@@ -88,6 +111,17 @@ class Backend {
                      int64_t width, const VocabularyPart&) = 0;
   virtual void embed_backward(const Real* dout, const int32_t* tokens, Real* dtable, int64_t rows,
                               int64_t width, const VocabularyPart&) = 0;
+
+  // The next tokens stay on the device, as −token: so the first of several is the largest number.
+  // Of each row the first token whose logit is `top`, or the lowest number if this part has none;
+  // behind the rows 1 if a mark is set, else 0.
+  virtual void choose(const Real* logits, const Real* top, Real* candidates, int64_t rows,
+                      const VocabularyPart&, const Real* marks, int64_t marks_count) = 0;
+  // As embed(), of such numbers.
+  virtual void embed_chosen(const Real* table, const Real* candidates, Real* out, int64_t rows,
+                            int64_t width, const VocabularyPart&) = 0;
+  // Sets *mark to 1 if a number is not finite; else leaves it. Nobody waits.
+  virtual void mark_not_finite(const Real* x, int64_t count, Real* mark) = 0;
 
   // Cross entropy in three steps, between which ranks may exchange: `top` is each row's largest
   // logit; logits become e^(logit − top), with their sum and the target's logit − top (0 where the

@@ -158,8 +158,12 @@ void Decoder<Real>::forward(Tape<Real>& tape, KvCache<Real>* cache) {
   const Shape& s = stage_.shape;
   if (stage_.first()) {
     Real* to = divided_ ? whole_.get() : tape.streams[0].get();
-    ops_.embed(parameters_.embedding(parameters_.weights()), tape.tokens.data(), to,
-               stage_.tokens(), s.hidden, stage_.vocabulary());
+    const Real* table = parameters_.embedding(parameters_.weights());
+    const VocabularyPart part = stage_.vocabulary();
+    if (tape.chosen != nullptr)
+      ops_.embed_chosen(table, tape.chosen, to, stage_.tokens(), s.hidden, part);
+    else
+      ops_.embed(table, tape.tokens.data(), to, stage_.tokens(), s.hidden, part);
     reduced(to, tape.streams[0].get());
   }
   for (int64_t i = 0; i < stage_.layers(); ++i) {
@@ -179,6 +183,7 @@ void Decoder<Real>::attend(int64_t local, LayerTape<Real>& t, const KvCache<Real
   }
   a.past = cache->length;
   a.capacity = cache->capacity;
+  a.position = cache->position;
   Real* kept = cache->layers[static_cast<size_t>(local)].get();
   ops_.rotate(t.qkv.get(), a, 1);
   ops_.append(t.qkv.get(), kept, a);
@@ -270,9 +275,13 @@ const Real* Decoder<Real>::logits(const Tape<Real>& tape, int64_t place) {
   const int64_t h = stage_.shape.hidden, rows = stage_.batch.sequences;
   const int64_t part = stage_.vocabulary().count;
   const Real* gain = parameters_.head_gain(parameters_.weights());
-  for (int64_t i = 0; i < rows; ++i)
-    ops_.rmsnorm(tape.streams.back().get() + (i * stage_.batch.sequence + place) * h, gain,
-                 head_normed_.get() + i * h, rows_.get() + i, 1, h);
+  const Real* stream = tape.streams.back().get() + place * h;
+  if (stage_.batch.sequence == 1)
+    ops_.rmsnorm(stream, gain, head_normed_.get(), rows_.get(), rows, h);
+  else
+    for (int64_t i = 0; i < rows; ++i)
+      ops_.rmsnorm(stream + i * stage_.batch.sequence * h, gain, head_normed_.get() + i * h,
+                   rows_.get() + i, 1, h);
   linear(head_normed_.get(), parameters_.head(parameters_.weights()), logits_.get(), rows, part, h);
   watch_.at({Part::head, stage_.shape.layers, tape.micro_batch}, logits_.get(), rows * part);
   return logits_.get();

@@ -24,6 +24,7 @@ struct Tape {
   std::vector<LayerTape<Real>> layers;           // one alone where none is kept for the backward
   std::shared_ptr<Real[]> dstream;               // gradient of the stream
   std::vector<int32_t> tokens, targets;
+  const Real* chosen = nullptr;  // instead of tokens, if given: as Backend::choose() leaves them
   int64_t micro_batch = 0;
 };
 
@@ -51,6 +52,7 @@ class Decoder {
   // Last stage only, after forward(), of a stage that is forward_only: sequences × the rank's part
   // of the vocabulary, of the token at this place of every sequence's tokens. Until the next call.
   const Real* logits(const Tape<Real>& tape, int64_t place);
+  const Real* logits() const { return logits_.get(); }  // where the last ones are
   // Last stage only, after forward(): the sum of the losses of the micro-batch's tokens in nats,
   // and tape.dstream with the gradient of factor · that sum.
   double head(Tape<Real>& tape, double factor);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "core/clock.h"
 
@@ -33,8 +33,14 @@ Generator<Real>::Generator(Backend<Real>& backend, Fabric<Real>& fabric, Stage s
       token_tape_(token_.make_tape()),
       cache_(backend, token_stage_, generation.computed()) {
   tokens_.resize(static_cast<size_t>(generation.sequences * generation.length()));
-  top_.resize(static_cast<size_t>(generation.sequences));
-  candidate_.resize(static_cast<size_t>(generation.sequences + 1));
+  said_.resize(static_cast<size_t>(marks_at() + watch_.marks()));
+  answer_ = ops_.allocate(static_cast<int64_t>(said_.size()));
+  position_ = ops_.allocate(1);
+  one_ = ops_.allocate(1);
+  const Real one = 1;
+  ops_.put(one_.get(), &one, 1);
+  watch_.mark_in(answer_.get() + marks_at());
+  token_tape_.chosen = answer_.get() + candidates_at();
   kept_.resize(static_cast<size_t>(generation.new_tokens));
   begin_tokens(text, first_sequence);
 }
@@ -58,80 +64,118 @@ std::vector<int32_t> Generator<Real>::slice(int64_t first, int64_t count) const 
 
 // The ranks agree on the token, whatever rounding does to each: the largest logit of all, and of
 // those that have it the first. Numbers of tokens are exact in fp32, since there are fewer than
-// 2^24. The last element says that a rank saw a number that is not finite.
+// 2^24. The last candidate says that a rank saw a number that is not finite.
 template <typename Real>
 void Generator<Real>::choose(const Real* logits) {
   const VocabularyPart part = token_stage_.vocabulary();
-  const auto largest_of_all = [&](std::vector<Real>& values) {
+  Real *const top = answer_.get(), *const candidates = top + candidates_at();
+  const auto largest_of_all = [&](Real* values, int64_t count) {
     const double start = monotonic_seconds();
-    fabric_.tensor->all_reduce_max(values.data(), static_cast<int64_t>(values.size()));
+    fabric_.tensor->all_reduce_max(values, count);
     choosing_seconds_ += monotonic_seconds() - start;
   };
-  ops_.row_max(logits, top_.data(), generation_.sequences, part.count);
-  largest_of_all(top_);
-  for (int64_t i = 0; i < generation_.sequences; ++i) {
-    const auto at = static_cast<size_t>(i);
-    const Real* row = logits + i * part.count;
-    const Real* found = std::find(row, row + part.count, top_[at]);
-    candidate_[at] = found == row + part.count ? std::numeric_limits<Real>::lowest()
-                                               : -static_cast<Real>(part.first + (found - row));
-  }
-  candidate_.back() = watch_.not_finite() ? 1 : 0;
-  largest_of_all(candidate_);
+  ops_.row_max(logits, top, generation_.sequences, part.count);
+  largest_of_all(top, generation_.sequences);
+  ops_.choose(logits, top, candidates, generation_.sequences, part, top + marks_at(),
+              watch_.marks());
+  largest_of_all(candidates, generation_.sequences + 1);
+}
+
+// All of it stays on the device.
+template <typename Real>
+void Generator<Real>::compute(Decoder<Real>& decoder, Tape<Real>& tape, int64_t place) {
+  ops_.zero(answer_.get() + marks_at(), watch_.marks());
+  decoder.forward(tape, &cache_);
+  logits_ = decoder.logits(tape, place);
+  choose(logits_);
 }
 
 template <typename Real>
-Pass Generator<Real>::pass(Decoder<Real>& decoder, Tape<Real>& tape, int64_t place) {
+void Generator<Real>::compute_step() {
+  cache_.position = position_.get();
+  compute(token_, token_tape_, 0);
+  ops_.add(position_.get(), one_.get(), 1);
+}
+
+// What a step queues is the same for each token: tokens and positions lie on the device.
+template <typename Real>
+void Generator<Real>::record_step() {
+  tried_to_record_ = true;
+  const int64_t length = cache_.length;
+  Recorded made = ops_.record([&] { compute_step(); });
+  cache_.length = length;
+  recording_ = std::move(made.recording);
+  why_not_recorded_ = std::move(made.why_not);
+}
+
+template <typename Real>
+Pass Generator<Real>::pass(Decoder<Real>& decoder, const std::function<void()>& compute) {
   const double start = monotonic_seconds();
   const double waited = decoder.waiting_seconds() + choosing_seconds_;
   watch_.begin_step();
-  tape.micro_batch = chosen_;
-  decoder.forward(tape, &cache_);
-  const Real* logits = decoder.logits(tape, place);
-  choose(logits);
+  compute();
+  ops_.look(said_.data(), answer_.get(), static_cast<int64_t>(said_.size()));
   Pass out;
   out.seconds = monotonic_seconds() - start;
   out.exchanged = decoder.waiting_seconds() + choosing_seconds_ - waited;
-  out.finite = candidate_.back() == 0;
+  watch_.settle(said_.data() + marks_at(), chosen_);
+  out.finite = said_[static_cast<size_t>(marks_at() - 1)] == 0;
   if (!out.finite) return out;
-  keep(logits);
-  for (int64_t i = 0; i < generation_.sequences; ++i)
-    tokens_[static_cast<size_t>(i * generation_.length() + generation_.prompt + chosen_)] =
-        static_cast<int32_t>(-candidate_[static_cast<size_t>(i)]);
-  ++chosen_;
+  keep();
+  take_tokens();
   return out;
 }
 
 template <typename Real>
-void Generator<Real>::keep(const Real* logits) {
+void Generator<Real>::take_tokens() {
+  for (int64_t i = 0; i < generation_.sequences; ++i)
+    tokens_[static_cast<size_t>(i * generation_.length() + generation_.prompt + chosen_)] =
+        static_cast<int32_t>(-said_[static_cast<size_t>(candidates_at() + i)]);
+  ++chosen_;
+}
+
+template <typename Real>
+void Generator<Real>::keep() {
   const int64_t count = generation_.sequences * token_stage_.vocabulary().count;
   Kept& kept = kept_[static_cast<size_t>(chosen_)];
-  kept.top = top_;
-  if (chosen_ == 0 || chosen_ == generation_.new_tokens - 1)
-    kept.logits.assign(logits, logits + count);
-  logit_hashes_.push_back(ops_.hash(logits, count));
+  kept.top.assign(said_.begin(), said_.begin() + static_cast<std::ptrdiff_t>(candidates_at()));
+  if (chosen_ == 0 || chosen_ == generation_.new_tokens - 1) {
+    kept.logits.resize(static_cast<size_t>(count));
+    ops_.look(kept.logits.data(), logits_, count);
+  }
+  logit_hashes_.push_back(ops_.hash(logits_, count));
 }
 
 template <typename Real>
 Pass Generator<Real>::prefill() {
   cache_.length = 0;
+  cache_.position = nullptr;
   chosen_ = 0;
   logit_hashes_.clear();
+  const auto behind = static_cast<Real>(generation_.prompt);
+  ops_.put(position_.get(), &behind, 1);
   prompt_tape_.tokens = slice(0, generation_.prompt);
-  return pass(prompt_, prompt_tape_, generation_.prompt - 1);
+  return pass(prompt_, [&] { compute(prompt_, prompt_tape_, generation_.prompt - 1); });
 }
 
 template <typename Real>
 Pass Generator<Real>::step() {
-  token_tape_.tokens = slice(generation_.prompt + chosen_ - 1, 1);
-  return pass(token_, token_tape_, 0);
+  const Pass out = pass(token_, [&] {
+    if (!recording_) return compute_step();
+    recording_->run();
+    ++cache_.length;
+    logits_ = token_.logits();
+  });
+  if (!tried_to_record_) record_step();
+  return out;
 }
 
 template <typename Real>
 void Generator<Real>::spoil_cache(int64_t layer, bool nan) {
   const int64_t kept = token_stage_.attention().kept();
   const auto& array = cache_.layers[static_cast<size_t>(layer - token_stage_.first_layer())];
-  Real* element = array.get() + cache_.length / 2 * kept + kept / 2;
+  const int64_t at = cache_.length / 2 * kept + kept / 2;
+  Real* element = array.get() + at * ops_.cached_bytes() / static_cast<int64_t>(sizeof(Real));
   if (nan)
     ops_.make_nan(element);
   else
@@ -140,16 +184,13 @@ void Generator<Real>::spoil_cache(int64_t layer, bool nan) {
 
 template <typename Real>
 int64_t Generator<Real>::cache_bytes() const {
-  const int64_t elements =
-      generation_.sequences * cache_.capacity * token_stage_.attention().kept();
-  return token_stage_.layers() * elements * static_cast<int64_t>(sizeof(Real));
+  return token_stage_.layers() * cache_.bytes;
 }
 
 template <typename Real>
 std::vector<uint64_t> Generator<Real>::hashes() const {
   std::vector<uint64_t> out;
-  const int64_t count = generation_.sequences * cache_.capacity * token_stage_.attention().kept();
-  for (const auto& layer : cache_.layers) out.push_back(ops_.hash(layer.get(), count));
+  for (const auto& layer : cache_.layers) out.push_back(ops_.hash(layer.get(), cache_.numbers()));
   out.insert(out.end(), logit_hashes_.begin(), logit_hashes_.end());
   return out;
 }
@@ -187,8 +228,12 @@ CacheError Generator<Real>::compare_without_cache() {
   watch_.begin_step();
   decoder.forward(tape);
   CacheError out;
+  std::vector<Real> logits(
+      static_cast<size_t>(generation_.sequences * token_stage_.vocabulary().count));
   for (int64_t i = 0; i < generation_.new_tokens; ++i) {
-    const double off = difference(decoder.logits(tape, generation_.prompt - 1 + i), i);
+    const Real* found = decoder.logits(tape, generation_.prompt - 1 + i);
+    ops_.look(logits.data(), found, static_cast<int64_t>(logits.size()));
+    const double off = difference(logits.data(), i);
     if (off <= out.value || std::isnan(out.value)) continue;
     out = {off, i};
   }

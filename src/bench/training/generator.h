@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -50,6 +52,9 @@ class Generator {
   // new token.
   std::vector<uint64_t> hashes() const;
   int64_t cache_bytes() const;
+  // Whether a step is recorded by the device, and why not: known behind the first step.
+  bool recorded() const { return recording_ != nullptr; }
+  const Said& why_not_recorded() const { return why_not_recorded_; }
 
   // Passes all tokens without a cache, and compares the logits of each new token: the largest and
   // the chosen one's; of the first and the last new token all logits.
@@ -61,13 +66,21 @@ class Generator {
     std::vector<Real> top;     // of each sequence, over all ranks
     std::vector<Real> logits;  // of this rank; of the first and the last token alone
   };
-  Pass pass(Decoder<Real>& decoder, Tape<Real>& tape, int64_t place);
+  Pass pass(Decoder<Real>& decoder, const std::function<void()>& compute);
+  void compute(Decoder<Real>& decoder, Tape<Real>& tape, int64_t place);
+  void compute_step();
+  void record_step();
   void choose(const Real* logits);
-  void keep(const Real* logits);
+  void take_tokens();
+  void keep();
   void begin_tokens(const Text& text, int64_t first_sequence);
   // `count` tokens of each sequence from that position on.
   std::vector<int32_t> slice(int64_t first, int64_t count) const;
   double difference(const Real* logits, int64_t new_token);
+  // Parts of answer_: of each sequence the largest logit, the next tokens and whether all is
+  // finite, and the marks of the places.
+  int64_t candidates_at() const { return generation_.sequences; }
+  int64_t marks_at() const { return 2 * generation_.sequences + 1; }
 
   Backend<Real>& ops_;
   Fabric<Real>& fabric_;
@@ -80,7 +93,12 @@ class Generator {
   KvCache<Real> cache_;
   std::vector<int32_t> tokens_;
   int64_t chosen_ = 0;
-  std::vector<Real> top_, candidate_;
+  std::shared_ptr<Real[]> answer_, position_, one_;  // of the device
+  std::vector<Real> said_;                           // answer_ of the last pass
+  const Real* logits_ = nullptr;                     // of the last pass
+  std::unique_ptr<Recording> recording_;
+  Said why_not_recorded_;
+  bool tried_to_record_ = false;
   std::vector<Kept> kept_;
   std::vector<uint64_t> logit_hashes_;
   double choosing_seconds_ = 0;  // in exchanges of the next token

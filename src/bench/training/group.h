@@ -67,6 +67,10 @@ struct Fabric {
   std::unique_ptr<Group<Real>> tensor;
   std::unique_ptr<Group<Real>> data;
   std::unique_ptr<Pipeline<Real>> pipeline;
+  // The ranks of `tensor`, for numbers in the host's memory; null: `tensor` takes them.
+  std::unique_ptr<Group<Real>> words = {};
+
+  Group<Real>& agreement() { return words ? *words : *tensor; }
 };
 
 // Collective over all ranks of the job, which must be layout.ranks(). With one rank no MPI is

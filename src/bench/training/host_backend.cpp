@@ -71,6 +71,9 @@ class HostBackend final : public Backend<Real> {
   void put(Real* to, const Real* host, int64_t count) override { copy(to, host, count); }
   void look(Real* host, const Real* from, int64_t count) override { copy(host, from, count); }
 
+  Recorded record(const std::function<void()>&) override { return {}; }
+  void freeze(const Real*, int64_t) override {}
+
   void matmul(const Product<Real>& p) override {
     const Timed timed(ledger_, Work::matmul);
     const auto [m, n, k] = p.shape;
@@ -172,6 +175,29 @@ class HostBackend final : public Backend<Real> {
           rows_.add(dtable + (tokens[r] - part.first) * width + from, dout + r * width + from,
                     count);
     });
+  }
+
+  void choose(const Real* logits, const Real* top, Real* candidates, int64_t rows,
+              const VocabularyPart& part, const Real* marks, int64_t marks_count) override {
+    by_rows(Work::elementwise, rows, part.count, 1, [&](int64_t from, int64_t count, int) {
+      for (int64_t i = from; i < from + count; ++i) {
+        const Real* row = logits + i * part.count;
+        const Real* found = std::find(row, row + part.count, top[i]);
+        candidates[i] = found == row + part.count ? std::numeric_limits<Real>::lowest()
+                                                  : -static_cast<Real>(part.first + (found - row));
+      }
+    });
+    candidates[rows] = std::any_of(marks, marks + marks_count, [](Real m) { return m != 0; });
+  }
+  void embed_chosen(const Real* table, const Real* candidates, Real* out, int64_t rows,
+                    int64_t width, const VocabularyPart& part) override {
+    std::vector<int32_t> tokens(static_cast<size_t>(rows));
+    std::transform(candidates, candidates + rows, tokens.begin(),
+                   [](Real candidate) { return static_cast<int32_t>(-candidate); });
+    embed(table, tokens.data(), out, rows, width, part);
+  }
+  void mark_not_finite(const Real* x, int64_t count, Real* mark) override {
+    if (not_finite(x, count) > 0) *mark = 1;
   }
 
   void row_max(const Real* logits, Real* top, int64_t rows, int64_t width) override {

@@ -39,7 +39,7 @@ void check_cache_fault(InferOptions& o, int ranks, Problems& problems) {
 
 }  // namespace
 
-std::vector<ParamDef> infer_params() {
+std::vector<ParamDef> infer_params(const std::vector<std::string>& dtypes) {
   using namespace param;
   return joined(
       {shape_params(),
@@ -54,7 +54,7 @@ std::vector<ParamDef> infer_params() {
             .by_default("32")
             .range(2, 1 << 20),
         integer("repetitions").help("timed generations").by_default("3").range(1, 1000000),
-        choice("dtype", {"fp32"}).help("weights, cache and products").by_default("fp32"),
+        choice("dtype", dtypes).help("weights, cache and products").by_default("fp32"),
         integer("tp").help("ranks that share each matrix").by_default("1").range(1, 4096),
         number("arrival-rate")
             .help("requests a second that arrive by chance at each replica: a further record for "
@@ -89,6 +89,7 @@ InferOptions infer_options(const Params& params, int ranks) {
   out.generation = {1, params.integer("prompt"), params.integer("new-tokens")};
   out.seed = static_cast<uint64_t>(params.integer("seed"));
   out.repetitions = params.integer("repetitions");
+  out.bf16 = params.text("dtype") == "bf16";
   if (params.has("arrival-rate")) out.rates = rates_of(params);
   out.requests = params.has("requests") ? params.integer("requests") : kRequests;
   if (params.has("inject-fault")) out.fault = parse_fault(params.text("inject-fault")).value();

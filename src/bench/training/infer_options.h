@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "bench/training/options.h"
 #include "model/training/inference_cost.h"
 
@@ -15,6 +18,9 @@ struct InferOptions {
   std::vector<double> rates = {};  // requests per second of a replica; empty: no load
   int64_t requests = 0;            // of each rate and replica
   Fault fault;                     // bitflip or nan, in the cache
+  bool bf16 = false;               // weights, cache and operands; else fp32
+
+  int element_bytes() const { return bf16 ? 2 : 4; }
 
   Stage stage(int rank) const {
     return {.shape = shape,
@@ -26,7 +32,7 @@ struct InferOptions {
   }
 };
 
-std::vector<ParamDef> infer_params();
+std::vector<ParamDef> infer_params(const std::vector<std::string>& dtypes);
 // What is wrong whatever the number of ranks.
 void check_infer(const Params& params, Problems& problems);
 // Throws UsageError, on every rank alike, if the ranks cannot share the work in that way.

@@ -24,7 +24,9 @@ int64_t order_in_pass(const PlaceInStep& place, int64_t layers) {
 }  // namespace
 
 // A sum of k products in fp32 is off by about √k·2⁻²⁴ of its size, and each layer adds its share.
-double cache_limit(const Shape& s) {
+// A number of bf16 is off by up to 2^-9 of its size, and each layer adds as much.
+double cache_limit(const Shape& s, bool bf16) {
+  if (bf16) return 2 * 0x1p-9 * static_cast<double>(s.layers + 1);
   const auto longest = static_cast<double>(std::max(s.hidden, s.feed_forward));
   return 2 * 0x1p-24 * std::sqrt(longest) * static_cast<double>(s.layers + 1);
 }
@@ -42,7 +44,7 @@ InferSession::InferSession(Context& context, const InferOptions& options, Backen
 bool InferSession::first_of_replica(int64_t place) {
   float least = place == std::numeric_limits<int64_t>::max() ? std::numeric_limits<float>::lowest()
                                                              : -static_cast<float>(place);
-  fabric_.tensor->all_reduce_max(&least, 1);
+  fabric_.agreement().all_reduce_max(&least, 1);
   return place != std::numeric_limits<int64_t>::max() && static_cast<float>(-place) == least;
 }
 
@@ -64,7 +66,7 @@ Said InferSession::where(int64_t place) const {
   return said("infer.logits_of_token", place - options_.shape.layers);
 }
 
-void InferSession::look_at_repetition() {
+void InferSession::compare_with_first() {
   const std::vector<uint64_t> now = generator_.hashes();
   if (reference_.empty()) reference_ = now;
   const auto parted = std::mismatch(reference_.begin(), reference_.end(), now.begin(), now.end());
@@ -75,7 +77,40 @@ void InferSession::look_at_repetition() {
   if (mine && differs_.empty()) differs_ = said("infer.not_repeated", context_.who(), where(place));
 }
 
+// A replica of several ranks waits for each other, and a device that is lost ends them all.
+bool InferSession::guarded(const std::function<bool()>& work) {
+  if (fabric_.tensor->size() > 1) return work();
+  try {
+    return work();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception&) {
+    lost_ = std::current_exception();
+    return false;
+  }
+}
+
 bool InferSession::generate_once(const std::function<void(const Pass&)>& passed) {
+  return guarded([&] { return pass_all(passed); });
+}
+
+bool InferSession::look_at_repetition() {
+  return guarded([&] {
+    compare_with_first();
+    return true;
+  });
+}
+
+std::optional<CacheError> InferSession::compare_without_cache() {
+  std::optional<CacheError> out;
+  static_cast<void>(guarded([&] {
+    out = generator_.compare_without_cache();
+    return true;
+  }));
+  return out;
+}
+
+bool InferSession::pass_all(const std::function<void(const Pass&)>& passed) {
   const bool last = generations_ == options_.repetitions;  // the first is not timed
   const Fault& fault = options_.fault;
   const auto take = [&](const Pass& pass) {
@@ -95,7 +130,7 @@ double InferSession::one_generation(Spans& spans, Generated& measured) {
   static_cast<void>(backend_.take_ledger());
   double seconds = 0;
   bool prompt = true;
-  const bool finite = generate_once([&](const Pass& pass) {
+  bool good = generate_once([&](const Pass& pass) {
     seconds += pass.seconds;
     if (std::exchange(prompt, false)) {
       measured.prompt_ledger = backend_.take_ledger();
@@ -104,11 +139,11 @@ double InferSession::one_generation(Spans& spans, Generated& measured) {
     spans.add("token", pass.seconds);
     spans.add("exchanged", pass.exchanged);
   });
-  if (finite) look_at_repetition();
+  good = good && look_at_repetition();
   context_.progress.update(
       static_cast<double>(generations_) / static_cast<double>(options_.repetitions + 1),
       fmt::format("generation {} of {}", generations_, options_.repetitions + 1));
-  if (context_.comm.any(!finite)) throw WrongData();
+  if (context_.comm.any(!good)) throw WrongData();
   return seconds;
 }
 
@@ -127,15 +162,16 @@ Generated InferSession::generate() {
     out.token_seconds = run.spans.of("token");
     out.exchanged_seconds = run.spans.of("exchanged");
     context_.watchdog.note("all tokens without a cache");
-    out.cache_error = generator_.compare_without_cache();
+    out.cache_error = compare_without_cache();
   } catch (const WrongData&) {
     out.stopped = true;
   }
+  out.lost = lost_;
   return out;
 }
 
-void add_infer_checks(Record& record, size_t self, const std::string& who, const Shape& shape,
-                      const Findings& found) {
+void add_infer_checks(Record& record, size_t self, const std::string& who,
+                      const InferOptions& options, const Findings& found) {
   const auto add = [&](Check check, const Said& detail) {
     check.entity = self;
     if (!check.passed) check.detail = detail;
@@ -145,7 +181,7 @@ void add_infer_checks(Record& record, size_t self, const std::string& who, const
   if (!found.cache_error) return;
   // Whoever got its data from the first rank differs too, and is not named.
   add({.name = "repeat", .passed = found.differs.empty()}, found.differs);
-  const double limit = cache_limit(shape);
+  const double limit = cache_limit(options.shape, options.bf16);
   const CacheError& off = *found.cache_error;
   Check cache{.name = "cache", .passed = off.value <= limit, .limit = limit};
   if (std::isfinite(off.value)) cache.value = off.value;
@@ -155,7 +191,7 @@ void add_infer_checks(Record& record, size_t self, const std::string& who, const
 void InferSession::add_checks(Record& record, size_t self, const Generated& measured) const {
   Findings found{not_finite_, differs_, {}};
   if (!measured.stopped) found.cache_error = measured.cache_error;
-  add_infer_checks(record, self, context_.who(), options_.shape, found);
+  add_infer_checks(record, self, context_.who(), options_, found);
 }
 
 }  // namespace cb::training

@@ -128,6 +128,8 @@ LoadSession::LoadSession(Context& context, const InferOptions& options, Backend<
 
 LoadSession::~LoadSession() = default;
 
+const Generator<float>& LoadSession::largest() const { return sizes_.back()->generator; }
+
 LoadSession::Sized& LoadSession::sized_for(size_t count) {
   const auto enough = [&](const auto& sized) {
     return sized->options.generation.sequences >= static_cast<int64_t>(count);
@@ -137,8 +139,7 @@ LoadSession::Sized& LoadSession::sized_for(size_t count) {
 
 bool LoadSession::generate(Sized& sized, const std::function<void(const Pass&)>& passed) {
   const bool finite = sized.session.generate_once(passed);
-  if (finite) sized.session.look_at_repetition();
-  return finite;
+  return finite && sized.session.look_at_repetition();
 }
 
 // The first time of each size is what later ones are compared with. Those of all sequences are
@@ -162,7 +163,7 @@ bool LoadSession::generate_each_size(Loaded& out) {
 // Collective over the replica. False: on all of its ranks nothing more is generated.
 bool LoadSession::announce(size_t count, bool ended) {
   float said[2] = {static_cast<float>(count), ended || context_.cancel.cancelled() ? 1.0F : 0.0F};
-  fabric_.tensor->all_reduce_max(said, 2);
+  fabric_.agreement().all_reduce_max(said, 2);
   announced_ = static_cast<size_t>(said[0]);
   stopped_ = said[1] > 0;
   return !stopped_;
@@ -223,15 +224,28 @@ Loaded LoadSession::run(double rate, int64_t requests) {
       follow();
   }
   find(out.found);
-  out.good = begun && all_are_good(out.found.not_finite.empty() && out.found.differs.empty());
-  if (context_.comm.any(!out.found.not_finite.empty())) return out;
-  context_.watchdog.note("all tokens without a cache");
-  CacheError& worst = out.found.cache_error.emplace();
-  for (const auto& sized : sizes_) {
-    const CacheError off = sized->generator.compare_without_cache();
-    if (!std::isnan(worst.value) && !(off.value <= worst.value)) worst = off;
-  }
+  const bool mine = !lost() && out.found.not_finite.empty() && out.found.differs.empty();
+  out.good = begun && all_are_good(mine);
+  if (!context_.comm.any(lost() || !out.found.not_finite.empty())) compare(out);
+  out.lost = lost();
   return out;
+}
+
+std::exception_ptr LoadSession::lost() const {
+  for (const auto& sized : sizes_)
+    if (sized->session.lost()) return sized->session.lost();
+  return {};
+}
+
+void LoadSession::compare(Loaded& out) {
+  context_.watchdog.note("all tokens without a cache");
+  CacheError worst;
+  for (const auto& sized : sizes_) {
+    const auto off = sized->session.compare_without_cache();
+    if (!off) return;
+    if (!std::isnan(worst.value) && !(off->value <= worst.value)) worst = *off;
+  }
+  out.found.cache_error = worst;
 }
 
 }  // namespace cb::training

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,7 +26,8 @@ struct Loaded {
   std::vector<Serving> servings;
   std::vector<double> full_seconds;  // of each generation of all sequences: before and under load
   Findings found;
-  bool good = false;  // on every rank alike; else there are no numbers
+  bool good = false;             // on every rank alike; else there are no numbers
+  std::exception_ptr lost = {};  // as Generated has it
 };
 
 // Requests that arrive in a Poisson process of their own for each replica. The clock of a replica
@@ -39,6 +41,7 @@ class LoadSession {
   LoadSession(const LoadSession&) = delete;
   LoadSession& operator=(const LoadSession&) = delete;
 
+  const Generator<float>& largest() const;
   // Collective over the job.
   Loaded run(double requests_per_second, int64_t requests);
 
@@ -54,6 +57,8 @@ class LoadSession {
   Sized& sized_for(size_t count);
   bool all_are_good(bool mine);
   void find(Findings& found);
+  void compare(Loaded& out);
+  std::exception_ptr lost() const;
 
   Context& context_;
   const InferOptions options_;

@@ -33,6 +33,7 @@ double row_product_rate(Backend<float>& backend, double bytes, int64_t width) {
     const double start = monotonic_seconds();
     backend.matmul(
         {{1, rows, width}, x.get(), width, false, weights.get(), width, true, y.get(), rows});
+    backend.finish();
     return monotonic_seconds() - start;
   });
 }

@@ -10,9 +10,7 @@
 #include "core/param_builder.h"
 
 namespace cb {
-namespace {
-
-std::vector<ParamDef> gpu_params() {
+std::vector<ParamDef> one_gpu_params() {
   using namespace param;
   return {
       integer("gpu")
@@ -25,6 +23,8 @@ std::vector<ParamDef> gpu_params() {
           .by_default("120s")
           .range(1, 3600)};
 }
+
+namespace {
 
 CaseInfo describe_on_gpu() {
   std::vector<MetricDef> metrics = training::training_metrics(
@@ -47,7 +47,7 @@ CaseInfo describe_on_gpu() {
       .needs = {.gpu = true},
       .params = joined({{device_param("gpu", "where to train")},
                         training::option_params({"fp32", "bf16"}),
-                        gpu_params()}),
+                        one_gpu_params()}),
       .metrics = std::move(metrics),
       .checks = std::move(checks),
       .fault = training::training_fault(),

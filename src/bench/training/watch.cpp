@@ -1,5 +1,7 @@
 #include "bench/training/watch.h"
 
+#include <algorithm>
+
 #include "core/clock.h"
 
 namespace cb::training {
@@ -28,9 +30,30 @@ void Watch<Real>::plant(const PlaceInStep& place, Real* data, int64_t count) {
 }
 
 template <typename Real>
+int64_t Watch<Real>::mark_of(const PlaceInStep& place) const {
+  if (place.part == PlaceInStep::Part::head) return 2 * layers_;
+  return 2 * place.layer + (place.part == PlaceInStep::Part::forward_feed_forward ? 1 : 0);
+}
+
+template <typename Real>
+void Watch<Real>::settle(const Real* marks, int64_t micro_batch) {
+  const int64_t at =
+      std::find_if(marks, marks + this->marks(), [](Real m) { return m != 0; }) - marks;
+  if (at == this->marks()) return;
+  using Part = PlaceInStep::Part;
+  const Part part = at == 2 * layers_ ? Part::head
+                    : at % 2 == 1     ? Part::forward_feed_forward
+                                      : Part::forward_attention;
+  not_finite_ = PlaceInStep{part, at / 2, micro_batch};
+}
+
+template <typename Real>
 void Watch<Real>::at(const PlaceInStep& place, Real* data, int64_t count) {
   if (faults_ && fault_.kind != Fault::Kind::none) plant(place, data, count);
-  if (!not_finite_ && backend_.not_finite(data, count) > 0) not_finite_ = place;
+  if (marks_ != nullptr)
+    backend_.mark_not_finite(data, count, marks_ + mark_of(place));
+  else if (!not_finite_ && backend_.not_finite(data, count) > 0)
+    not_finite_ = place;
   note(place, data, count);
 }
 

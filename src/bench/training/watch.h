@@ -34,6 +34,12 @@ class Watch {
     began_ = 0;
   }
   void record(bool on) { recording_ = on; }
+  // From now on nobody waits for what at() finds: it sets one of these marks, of the device's
+  // memory, one for each place of a forward pass. The caller clears them, and settle() reads them
+  // from the host's.
+  void mark_in(Real* marks) { marks_ = marks; }
+  int64_t marks() const { return 2 * layers_ + 1; }
+  void settle(const Real* marks, int64_t micro_batch);
   void allow_faults(bool on) { faults_ = on; }
   // The array that this place of the step has computed; plants a fault that belongs here.
   void at(const PlaceInStep& place, Real* data, int64_t count);
@@ -47,12 +53,14 @@ class Watch {
  private:
   void plant(const PlaceInStep& place, Real* data, int64_t count);
   void linger();
+  int64_t mark_of(const PlaceInStep& place) const;
 
   Backend<Real>& backend_;
   int64_t layers_;
   Fault fault_;
   bool recording_ = false, faults_ = true;
-  double began_ = 0;  // end of the last place: a slow rank takes longer from there
+  Real* marks_ = nullptr;  // null: at() waits for what it finds
+  double began_ = 0;       // end of the last place: a slow rank takes longer from there
   std::optional<PlaceInStep> not_finite_;
   std::vector<TracePoint> trace_;
 };

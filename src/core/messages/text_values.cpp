@@ -155,6 +155,8 @@ constexpr TextRow kValues[] = {
     {"fact.cache", "cache of a pair", "每对的缓存"},
     {"fact.slowest_pair", "slowest pair", "最慢节点对"},
     {"fact.row", "row of a token", "词元数据行"},
+    {"fact.graph", "launches of a step", "每步的启动方式"},
+    {"fact.products", "products", "矩阵乘积"},
     {"fact.tokens_digest", "digest of all tokens", "全部词元的摘要"},
     {"fact.weights_digest", "digest of all weights", "全部权重的摘要"},
     {"fact.resumed_at", "steps before the resume", "恢复前的步数"},

@@ -9,6 +9,7 @@
 
 #include "kernels/fill_verify.h"
 #include "kernels/hash.h"
+#include "kernels/infer.h"
 #include "kernels/march.h"
 #include "kernels/sm_chain.h"
 #include "kernels/train.h"
@@ -50,6 +51,8 @@ int one_word_for_all_march_write(void* data, std::size_t words, March test, std:
                                  void* stream);
 int early_end_hash(const void* data, std::size_t bytes, int element_bits, int exponent_bits,
                    HashResult* result, void* stream);
+int no_wait_for_scores_infer_attention(const InferAttention& a, void* stream);
+int one_position_more_infer_attention(const InferAttention& a, void* stream);
 int one_column_train_embed_backward(const float* dout, float* dtable, const TrainEmbedding& e,
                                     void* stream);
 int one_too_far_train_squares(const float* x, std::int64_t count, double* parts, double* out,

@@ -342,3 +342,24 @@ TEST_CASE("gradients of all columns in one, and a sum that goes one element too 
                    "reads 4 bytes at byte 560 of dout, which has 560 bytes"));
   }
 }
+
+TEST_CASE("attention that does not wait for its scores, and one that sees a position too many") {
+  if (!device_executor::sees_accesses()) return;
+  using namespace cb::kernels;
+  DeviceArray<float> q(8, "q"), cache(2 * 16, "cache"), out(8, "out"),
+      parts(static_cast<std::size_t>(infer_attention_parts(1, 2, 4, 2)), "parts");
+  std::fill(q.begin(), q.end(), 1.0F);
+  std::fill(cache.begin(), cache.end(), 1.0F);
+  const InferAttention a{
+      q.data(), cache.data(), out.data(), parts.data(), nullptr, 1, 2, 2, 4, 16, 1, 2, 1.0F, false};
+  const auto attend = [&](auto* launcher) {
+    return [&, launcher] { return launcher(a, nullptr); };
+  };
+  CHECK(fault_of(0, attend(launch_infer_attention)) == "");
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    CHECK(contains(fault_of(seed, attend(no_wait_for_scores_infer_attention)),
+                   "of the shared variable scores"));
+    CHECK(contains(fault_of(seed, attend(one_position_more_infer_attention)),
+                   "of cache, which has 128 bytes"));
+  }
+}

@@ -7,8 +7,11 @@
 
 #include "bench/training/angles.h"
 #include "bench/training/cuda/cuda_attention.h"
+#include "bench/training/cuda/cuda_recording.h"
 #include "bench/training/cuda/device_queue.h"
+#include "bench/training/cuda/scratch.h"
 #include "bench/training/prediction.h"
+#include "kernels/infer.h"
 #include "kernels/train.h"
 #include "sys/gpu/cuda/products.h"
 
@@ -17,41 +20,11 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 
-// Memory of the device that outlives nothing: given back when the device is idle, else left behind.
-template <typename T>
-class Scratch {
- public:
-  explicit Scratch(DeviceQueue& queue) : queue_(queue) {}
-  ~Scratch() { drop(); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  // Room for so many elements, until the next call.
-  T* of(int64_t count) {
-    if (count > count_) {
-      queue_.wait();
-      drop();
-      memory_ = std::make_unique<cuda::DeviceMemory>(static_cast<size_t>(count) * sizeof(T));
-      count_ = count;
-    }
-    return static_cast<T*>(memory_->data());
-  }
-
- private:
-  void drop() {
-    if (memory_ && !queue_.idle()) static_cast<void>(memory_.release());
-    memory_.reset();
-  }
-  DeviceQueue& queue_;
-  std::unique_ptr<cuda::DeviceMemory> memory_;
-  int64_t count_ = 0;
-};
-
 class CudaBackend final : public GpuBackend {
  public:
   CudaBackend(const cublaslt::Library& library, const CudaSettings& settings)
       : settings_(settings),
-        queue_(std::make_shared<DeviceQueue>(settings.deadline_seconds)),
+        queue_(std::make_shared<DeviceQueue>(settings.deadline_seconds, settings.what)),
         products_(std::make_unique<cublaslt::Products>(library)) {}
   ~CudaBackend() override {
     if (!queue_->idle()) static_cast<void>(products_.release());
@@ -92,10 +65,30 @@ class CudaBackend final : public GpuBackend {
     queue_->fetch(host, from, bytes_of(count));
   }
 
+  Recorded record(const std::function<void()>& work) override {
+    try {
+      return {std::make_unique<CudaRecording>(queue_, work), {}};
+    } catch (const Error& e) {
+      if (queue_->lost()) throw;
+      cuda::forget_error();
+      return {nullptr, e.said()};
+    }
+  }
+  void freeze(const float* weights, int64_t count) override {
+    if (!settings_.generates || !settings_.bf16) return;
+    frozen_ = allocate((count + 1) / 2);
+    frozen_from_ = weights;
+    frozen_count_ = count;
+    run(kernels::launch_train_narrow({weights, narrow_weights(), 1, 1, count, count, count},
+                                     stream()),
+        "train_narrow");
+  }
+
   void matmul(const Product<float>& p) override {
     queue_->begin(Work::matmul);
     const auto [m, n, k] = p.shape;
     ++ledger_.matmuls[{m, n, k, p.transpose_a, p.transpose_b}];
+    if (settings_.generates && has_few_rows(p)) return multiply_few_rows(p);
     multiply({.m = m,
               .n = n,
               .k = k,
@@ -128,9 +121,10 @@ class CudaBackend final : public GpuBackend {
     require_angles(s);
     const int64_t turned = s.heads + s.kv_heads;
     begin(Work::elementwise, s.tokens() * turned * s.dim, 2);
-    run(kernels::launch_train_rotate({qkv, angles_.get(), angles_.get() + angle_count_, s.tokens(),
-                                      s.sequence, s.past, turned, s.dim, s.stride(), direction},
-                                     stream()),
+    run(kernels::launch_train_rotate(
+            {qkv, angles_.get(), angles_.get() + angle_count_, s.tokens(), s.sequence, s.past,
+             turned, s.dim, s.stride(), direction, static_cast<const float*>(s.position)},
+            stream()),
         "train_rotate");
   }
 
@@ -141,17 +135,23 @@ class CudaBackend final : public GpuBackend {
   }
   void append(const float* qkv, float* cache, const AttentionShape& s) override {
     begin(Work::elementwise, s.tokens() * s.kept(), 2);
-    run(kernels::launch_train_append({qkv + s.heads * s.dim, cache, s.tokens(), s.kept(),
-                                      s.stride(), s.sequence, s.past, s.capacity},
-                                     stream()),
+    run(kernels::launch_train_append(
+            {qkv + s.heads * s.dim, cache, s.tokens(), s.kept(), s.stride(), s.sequence, s.past,
+             s.capacity, static_cast<const float*>(s.position), narrow_cache()},
+            stream()),
         "train_append");
   }
+  int64_t cached_bytes() const override { return narrow_cache() ? 2 : kFloat; }
   void attention_cached(const float* qkv, const float* cache, float* out,
                         const AttentionShape& s) override {
     queue_->begin(Work::attention);
     ++ledger_.attention_forwards;
+    if (settings_.generates && s.sequence == 1) return attend_one_token(qkv, cache, out, s);
     float* log_sums = parts_.of(s.tokens() * s.heads);  // of no use: nothing goes backward
-    tools(s, 1).forward_cached(qkv, cache, out, log_sums, s);
+    if (!narrow_cache()) return tools(s, 1).forward_cached(qkv, cache, out, log_sums, s);
+    // The library rounds keys and values as the cache has them, and nothing is past.
+    if (s.past > 0) throw Error("a cache of bf16 is read by one token a sequence");
+    tools(s, 1).forward(qkv, out, log_sums, s);
   }
   void attention_backward(const float* qkv, const float* out, const float* dout,
                           const float* log_sums, float* dqkv, const AttentionShape& s) override {
@@ -183,6 +183,25 @@ class CudaBackend final : public GpuBackend {
     run(kernels::launch_train_embed_backward(
             dout, dtable, {on_device(tokens, rows), rows, width, part.first, part.count}, stream()),
         "train_embed_backward");
+  }
+
+  void choose(const float* logits, const float* top, float* candidates, int64_t rows,
+              const VocabularyPart& part, const float* marks, int64_t marks_count) override {
+    begin(Work::elementwise, rows * part.count, 1);
+    run(kernels::launch_infer_choice(
+            {logits, top, marks, candidates, rows, part.count, part.first, marks_count}, stream()),
+        "infer_choice");
+  }
+  void embed_chosen(const float* table, const float* candidates, float* out, int64_t rows,
+                    int64_t width, const VocabularyPart& part) override {
+    begin(Work::elementwise, rows * width, 2);
+    run(kernels::launch_infer_embed({table, candidates, out, rows, width, part.first, part.count},
+                                    stream()),
+        "infer_embed");
+  }
+  void mark_not_finite(const float* x, int64_t count, float* mark) override {
+    begin(Work::elementwise, count, 1);
+    run(kernels::launch_infer_mark(x, count, mark, stream()), "infer_mark");
   }
 
   void row_max(const float* logits, float* top, int64_t rows, int64_t width) override {
@@ -280,14 +299,56 @@ class CudaBackend final : public GpuBackend {
     (work == Work::optimizer ? ledger_.optimizer_bytes : ledger_.elementwise_bytes) +=
         static_cast<double>(elements * passes * kFloat);
   }
+  bool narrow_cache() const { return settings_.generates && settings_.bf16; }
+  uint16_t* narrow_weights() const { return reinterpret_cast<uint16_t*>(frozen_.get()); }
+  // The weights as they were frozen in bf16; null if they are not.
+  const uint16_t* frozen(const void* weights) const {
+    const auto* from = static_cast<const float*>(weights);
+    if (frozen_count_ == 0 || from < frozen_from_ || from >= frozen_from_ + frozen_count_)
+      return nullptr;
+    return narrow_weights() + (from - frozen_from_);
+  }
+  static bool has_few_rows(const Product<float>& p) {
+    return p.shape.m <= kernels::infer_most_rows && !p.transpose_a && p.transpose_b &&
+           p.alpha == 1 && p.beta == 0;
+  }
+  void multiply_few_rows(const Product<float>& p) {
+    const auto [m, n, k] = p.shape;
+    const void* weights = p.b;
+    if (settings_.bf16) {
+      weights = frozen(p.b);
+      int64_t leading = p.ldb, step = 0;
+      if (weights == nullptr) weights = narrowed(narrow_b_, p.b, leading, step, 1, n, k);
+      run(kernels::launch_infer_product({p.a, weights, p.c, m, n, k, p.lda, leading, p.ldc, true},
+                                        stream()),
+          "infer_product");
+      return;
+    }
+    run(kernels::launch_infer_product({p.a, weights, p.c, m, n, k, p.lda, p.ldb, p.ldc, false},
+                                      stream()),
+        "infer_product");
+  }
+  void attend_one_token(const float* qkv, const float* cache, float* out, const AttentionShape& s) {
+    float* parts =
+        attention_parts_.of(kernels::infer_attention_parts(s.batch, s.heads, s.dim, s.capacity));
+    const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(s.dim)));
+    run(kernels::launch_infer_attention(
+            {qkv, cache, out, parts, static_cast<const float*>(s.position), s.batch, s.heads,
+             s.kv_heads, s.dim, s.stride(), s.past, s.capacity, scale, narrow_cache()},
+            stream()),
+        "infer_attention");
+  }
   void multiply(cublaslt::RowMajorProduct product) {
     if (settings_.bf16) {
       product.a = narrowed(narrow_a_, product.a, product.lda, product.step_a, product.batch,
                            product.transpose_a ? product.k : product.m,
                            product.transpose_a ? product.m : product.k);
-      product.b = narrowed(narrow_b_, product.b, product.ldb, product.step_b, product.batch,
-                           product.transpose_b ? product.n : product.k,
-                           product.transpose_b ? product.k : product.n);
+      const uint16_t* weights = frozen(product.b);
+      product.b = weights != nullptr
+                      ? weights
+                      : narrowed(narrow_b_, product.b, product.ldb, product.step_b, product.batch,
+                                 product.transpose_b ? product.n : product.k,
+                                 product.transpose_b ? product.k : product.n);
       product.bf16 = true;
     }
     queue_->queue([&] { products_->run(product, queue_->stream()); });
@@ -340,6 +401,7 @@ class CudaBackend final : public GpuBackend {
     angle_count_ = positions * half;
     std::vector<float> both(static_cast<size_t>(2 * angle_count_));
     write_angles(both.data(), both.data() + angle_count_, positions, half);
+    if (queue_->has_recorded()) recorded_angles_.push_back(std::move(angles_));
     angles_ = allocate(2 * angle_count_);
     put(angles_.get(), both.data(), 2 * angle_count_);
   }
@@ -349,12 +411,16 @@ class CudaBackend final : public GpuBackend {
   std::unique_ptr<cublaslt::Products> products_;
   Ledger ledger_;
   std::shared_ptr<int64_t> allocated_ = std::make_shared<int64_t>(0);
-  Scratch<float> scores_{*queue_}, parts_{*queue_};
+  Scratch<float> scores_{*queue_}, parts_{*queue_}, attention_parts_{*queue_};
+  std::shared_ptr<float[]> frozen_;  // weights of bf16
+  const float* frozen_from_ = nullptr;
+  int64_t frozen_count_ = 0;
   Scratch<double> numbers_{*queue_};
   Scratch<kernels::HashResult> hashes_{*queue_};
   Scratch<int32_t> tokens_{*queue_};
   Scratch<uint16_t> narrow_a_{*queue_}, narrow_b_{*queue_};
   std::shared_ptr<float[]> angles_;
+  std::vector<std::shared_ptr<float[]>> recorded_angles_;  // what was recorded may read them
   int64_t angles_half_ = 0, angle_count_ = 0;
 };
 

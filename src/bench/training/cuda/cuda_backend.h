@@ -17,6 +17,10 @@ struct CudaSettings {
   // Operands are rounded to bf16 before each product, which tensor cores then compute; sums,
   // weights and all else stay fp32.
   bool bf16 = false;
+  // It generates tokens: products of few rows and attention of one token a sequence by
+  // kernels/infer.h. With bf16 the cache and weights that are frozen are of bf16.
+  bool generates = false;
+  std::string what = "training step";  // that it waits for, in messages
 };
 
 class GpuBackend : public Backend<float> {
@@ -37,5 +41,8 @@ std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
 // What the backend allocates by itself while it computes such steps: bytes of scores, tokens and
 // the library's room.
 double cuda_scratch_bytes(const Stage& stage, const CudaSettings& settings = {});
+
+// The rate at which the device reads an array of so many bytes, the best of some passes.
+double device_read_rate(GpuBackend& backend, double bytes);
 
 }  // namespace cb::training

@@ -1,6 +1,7 @@
 #include "bench/training/cuda/device_queue.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "sys/gpu/cuda/cublaslt.h"
@@ -11,9 +12,15 @@ namespace {
 // A stream takes about a thousand launches; a product may be several.
 constexpr int kMostQueued = 250;
 constexpr size_t kMostMarks = 200;
-constexpr const char* kWhat = "training step";
+constexpr size_t kAnswerBytes = size_t{64} << 10;
+constexpr double kExchangeSeconds = 60;  // more than an exchange may take longer
 
 }  // namespace
+
+// Giving it back may wait for a device that is lost.
+DeviceQueue::~DeviceQueue() {
+  if (answers_ && !idle()) static_cast<void>(answers_.release());
+}
 
 cuda::Event& DeviceQueue::next_event() {
   if (events_used_ == events_.size()) events_.emplace_back();
@@ -21,6 +28,7 @@ cuda::Event& DeviceQueue::next_event() {
 }
 
 void DeviceQueue::begin(Work work) {
+  if (recording_) return;  // its time is the whole launch's
   if (!marks_.empty() && marks_.back().work == work) return;
   if (marks_.size() >= kMostMarks) wait();
   attempt([&] { mark(work); });
@@ -50,12 +58,46 @@ void DeviceQueue::attempt(const std::function<void()>& call) {
   } catch (const cuda::OutOfMemory&) {
     throw;
   } catch (const Error&) {
-    lost_ = true;
+    lost_ = !recording_;
     throw;
   }
 }
 
+void DeviceQueue::record(cuda::Graph& graph, const std::function<void()>& work) {
+  wait();
+  cuda::Graph::begin(stream_);
+  recording_ = true;
+  try {
+    work();
+    graph.end(stream_);
+  } catch (...) {
+    recording_ = false;
+    cuda::Graph::abandon(stream_);
+    throw;
+  }
+  recording_ = false;
+  has_recorded_ = true;
+}
+
+void DeviceQueue::launch(const cuda::Graph& graph) {
+  begin(Work::matmul);
+  if (before_launch_) before_launch_();
+  queue([&] { graph.launch(stream_); });
+  if (behind_launch_) behind_launch_();
+}
+
+// Who exchanges has a longer limit, which tells with whom.
+void DeviceQueue::spin(const cuda::Event& event) const {
+  try {
+    return event.spin(deadline_seconds_, what_, look_);
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::deadline || !exchanging_ || !exchanging_()) throw;
+  }
+  event.spin(deadline_seconds_ + kExchangeSeconds, what_, look_);
+}
+
 void DeviceQueue::counted() {
+  if (recording_) return;
   if (++queued_ < kMostQueued) return;
   const Work work = marks_.empty() ? Work::elementwise : marks_.back().work;
   wait();
@@ -64,10 +106,11 @@ void DeviceQueue::counted() {
 
 void DeviceQueue::wait() {
   if (lost_) throw Error("the GPU was lost before");
+  if (recording_) throw Error("a wait cannot be recorded");
   if (marks_.empty() && queued_ == 0) return;
   attempt([&] {
     mark(Work::communication);  // the kind of nothing
-    marks_.back().at->spin(deadline_seconds_, kWhat, look_);
+    spin(*marks_.back().at);
     settle();
   });
 }
@@ -84,6 +127,14 @@ void DeviceQueue::settle() {
 }
 
 void DeviceQueue::fetch(void* to, const void* from, size_t bytes) {
+  if (bytes <= kAnswerBytes) {
+    if (!answers_)
+      attempt([&] { answers_ = std::make_unique<cuda::HostMemory>(kAnswerBytes, true); });
+    queue([&] { cuda::copy(answers_->data(), from, bytes, stream_); });
+    wait();
+    std::memcpy(to, answers_->data(), bytes);
+    return;
+  }
   wait();  // a copy to ordinary memory would wait within the driver
   queue([&] { cuda::copy(to, from, bytes, stream_); });
   wait();

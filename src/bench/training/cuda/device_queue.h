@@ -4,12 +4,14 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/training/ledger.h"
 #include "sys/gpu/cuda/cuda.h"
+#include "sys/gpu/cuda/graph.h"
 
 namespace cb::training {
 
@@ -18,8 +20,12 @@ namespace cb::training {
 // device has failed or not come to an end in time, it is lost: every later wait throws at once.
 class DeviceQueue {
  public:
-  // `deadline_seconds`: of a wait for what is queued.
-  explicit DeviceQueue(double deadline_seconds) : deadline_seconds_(deadline_seconds) {}
+  // `deadline_seconds`: of a wait for what is queued; `what`: for messages.
+  DeviceQueue(double deadline_seconds, std::string what)
+      : deadline_seconds_(deadline_seconds), what_(std::move(what)) {}
+  ~DeviceQueue();
+  DeviceQueue(const DeviceQueue&) = delete;
+  DeviceQueue& operator=(const DeviceQueue&) = delete;
 
   const cuda::Stream& stream() const { return stream_; }
   // What is queued from now on is work of this kind.
@@ -30,6 +36,13 @@ class DeviceQueue {
   // Queues by a call of the library or the runtime; a failure that is not about memory or about
   // what the library can do is the device's.
   void queue(const std::function<void()>& call);
+  // Records what `work` queues, and runs nothing of it. Throws Error where the device or the
+  // library does not record that; it is not lost by this.
+  void record(cuda::Graph& graph, const std::function<void()>& work);
+  // Queues what was recorded, as one launch.
+  void launch(const cuda::Graph& graph);
+  // Whether memory of what was queued may be read again by what was recorded.
+  bool has_recorded() const { return has_recorded_; }
   // Until all that was queued has been computed.
   void wait();
   // Bytes of the device that all that was queued has computed.
@@ -38,7 +51,17 @@ class DeviceQueue {
   bool reached(const cuda::Event& event);
   // Other streams of the device work beside this one, which may wait for them: `look` is called
   // while the host waits, and throws where they have failed.
-  void beside(std::function<void()> look) { look_ = std::move(look); }
+  // `exchanging`: whether the device waits for others there, which have limits of their own.
+  void beside(std::function<void()> look, std::function<bool()> exchanging) {
+    look_ = std::move(look);
+    exchanging_ = std::move(exchanging);
+  }
+  // What is recorded exchanges with others: called before and behind each launch of it.
+  void around_launches(std::function<void()> before, std::function<void()> behind) {
+    before_launch_ = std::move(before);
+    behind_launch_ = std::move(behind);
+  }
+  bool recording() const { return recording_; }
   // Nothing more comes to an end there.
   void abandon() { lost_ = true; }
   // Whether nothing is left to do, so that memory can be freed without waiting in the driver.
@@ -54,10 +77,14 @@ class DeviceQueue {
   cuda::Event& next_event();
   void mark(Work work);
   void settle();
+  void spin(const cuda::Event& event) const;
   void counted();  // one more launch, product or copy
 
   double deadline_seconds_;
+  std::string what_;
   cuda::Stream stream_;
+  std::unique_ptr<cuda::HostMemory>
+      answers_;  // small ones arrive here: nothing waits in the driver
   // A mark is where work of one kind begins; the last one of a wait is where it ends.
   struct Mark {
     cuda::Event* at;
@@ -68,9 +95,11 @@ class DeviceQueue {
   std::vector<Mark> marks_;
   int queued_ = 0;  // since the last wait
   bool lost_ = false;
+  bool recording_ = false, has_recorded_ = false;
   double waited_seconds_ = 0;
   std::map<Work, double> seconds_;
-  std::function<void()> look_;
+  std::function<void()> look_, before_launch_, behind_launch_;
+  std::function<bool()> exchanging_;
 };
 
 }  // namespace cb::training

@@ -34,11 +34,10 @@ Lane::Lane(const LaneTools& tools, const GroupComm& group, Said ranks)
 }
 
 void Lane::start(const char* what, const Call& call) {
-  what_ = what;
-  since_ = 0;
+  Queued& next = queue_next(what);
   tools_.queue.queue([&] {
-    ready_.record(tools_.queue.stream());
-    ready_.hold(gpu_->queue());
+    next.ready.record(tools_.queue.stream());
+    next.ready.hold(gpu_->queue());
   });
   try {
     comms_->grouped(what, [&](size_t) { return call(comms_->comm(0), gpu_->stream()); });
@@ -46,23 +45,79 @@ void Lane::start(const char* what, const Call& call) {
     fail(e.said());
   }
   gpu_->mark();
+  next.ended.record(gpu_->queue());
+  next.whole = true;
+}
+
+Lane::Queued& Lane::queue_next(const char* what) {
+  drop_ended();
+  what_ = what;
+  if (free_.empty()) free_.emplace_back();
+  queued_.push_back(std::move(free_.back()));
+  free_.pop_back();
+  queued_.back().what = what;
+  queued_.back().whole = false;
+  return queued_.back();
+}
+
+void Lane::drop_ended() {
+  while (!queued_.empty() && queued_.front().whole && tools_.queue.reached(queued_.front().ended)) {
+    free_.push_back(std::move(queued_.front()));
+    queued_.pop_front();
+    since_ = 0;
+  }
+}
+
+// All in the stream that computes, whose order is that of the exchanges.
+void Lane::record_call(const char* what, const Call& call) {
+  recorded_ = true;
+  comms_->grouped(what, [&](size_t) {
+    return call(comms_->comm(0), static_cast<nccl::abi::Stream>(tools_.queue.stream().handle()));
+  });
+}
+
+void Lane::before_launch() {
+  if (!recorded_) return;
+  Queued& next = queue_next("an exchange of a recorded step");
+  tools_.queue.queue([&] { next.ready.record(tools_.queue.stream()); });
+}
+
+void Lane::behind_launch() {
+  if (!recorded_) return;
+  tools_.queue.queue([&] {
+    launched_.record(tools_.queue.stream());
+    launched_.hold(gpu_->queue());
+  });
+  gpu_->mark();
+  queued_.back().ended.record(gpu_->queue());
+  queued_.back().whole = true;
+}
+
+bool Lane::exchanging() {
+  if (tools_.queue.lost()) return false;
+  drop_ended();
+  return !queued_.empty() && tools_.queue.reached(queued_.front().ready);
 }
 
 void Lane::run(const char* what, const Call& call) {
+  if (tools_.queue.recording()) return record_call(what, call);
   tools_.queue.begin(Work::communication);
   start(what, call);
   tools_.queue.queue([&] { gpu_->marked().hold(tools_.queue.stream()); });
 }
 
 void Lane::look() {
-  if (tools_.queue.lost() || tools_.queue.reached(gpu_->marked())) return settled();
+  if (tools_.queue.lost()) return settled();
+  drop_ended();
+  if (queued_.empty()) return settled();
   try {
     static_cast<void>(comms_->done(what_));
   } catch (const Error& e) {
     fail(e.said());
   }
   // Before that the GPU itself is late, which the wait for its computing tells.
-  if (!tools_.queue.reached(ready_)) return;
+  if (!tools_.queue.reached(queued_.front().ready)) return;
+  what_ = queued_.front().what;
   const double now = monotonic_seconds();
   if (since_ == 0) since_ = now;
   if (now - since_ > kToldAfter && !std::exchange(told_, true))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,6 +48,12 @@ class Lane {
   void start(const char* what, const Call& call);
   // The same, and the GPU computes nothing that is queued from now on before it has ended.
   void run(const char* what, const Call& call);
+  // What is recorded exchanges by this lane: before and behind its launch. Only the whole launch is
+  // seen to end, so a GPU that hangs there is not told from an exchange that does.
+  void before_launch();
+  void behind_launch();
+  // Whether the GPU has come to an exchange that has not ended.
+  bool exchanging();
   // The point behind all that was started.
   void record(cuda::Event& event) { event.record(gpu_->queue()); }
   // Throws where an exchange has failed or takes too long. Never waits.
@@ -55,7 +62,16 @@ class Lane {
  private:
   [[noreturn]] void fail(const Said& why);
   [[noreturn]] void hang();
+  // An exchange that was queued: what it waits for, and its end.
+  struct Queued {
+    cuda::Event ready = {}, ended = {};
+    const char* what = "";
+    bool whole = false;  // its end was queued too
+  };
+  Queued& queue_next(const char* what);
+  void drop_ended();
   void settled();
+  void record_call(const char* what, const Call& call);
   std::string doing() const;
   Said failure(const Said& why) const;
 
@@ -64,7 +80,10 @@ class Lane {
   nccl::Devices devices_;
   nccl::Gpu* gpu_;
   std::unique_ptr<nccl::Communicators> comms_;
-  cuda::Event ready_;
+  std::deque<Queued> queued_;  // in their order; the GPU waits in the first that has not ended
+  std::vector<Queued> free_;   // events for later ones
+  cuda::Event launched_;
+  bool recorded_ = false;  // something was recorded that exchanges by this lane
   const char* what_ = "";
   double since_ = 0;   // monotonic seconds; 0: nothing is waited for
   bool told_ = false;  // the watchdog knows of this wait

@@ -1,5 +1,6 @@
 #include "bench/training/cuda/gpu_links.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -181,12 +182,21 @@ GpuLinks::GpuLinks(const LaneTools& tools, const Layout& layout)
       if (other != lane) others.push_back(&other->comms());
     lane->comms().abort_too(std::move(others));
   }
-  tools_.queue.beside([this] {
-    for (const auto& lane : lanes_) lane->look();
+  const auto each = [this](void (Lane::*call)()) {
+    return [this, call] {
+      for (const auto& lane : lanes_) ((*lane).*call)();
+    };
+  };
+  tools_.queue.beside(each(&Lane::look), [this] {
+    return std::ranges::any_of(lanes_, [](const auto& lane) { return lane->exchanging(); });
   });
+  tools_.queue.around_launches(each(&Lane::before_launch), each(&Lane::behind_launch));
 }
 
-GpuLinks::~GpuLinks() { tools_.queue.beside({}); }
+GpuLinks::~GpuLinks() {
+  tools_.queue.beside({}, {});
+  tools_.queue.around_launches({}, {});
+}
 
 // Collective over the job; a rank that does not use its group makes no lane.
 Lane* GpuLinks::add(int colour, int key, const Said& ranks, bool used) {

@@ -2,16 +2,14 @@
 #include "bench/training/gpu_training.h"
 
 #include <algorithm>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "bench/collectives/nccl/ranks.h"
 #include "bench/cpu/memory.h"
-#include "bench/gpu/cuda/session.h"
 #include "bench/harness/points.h"
-#include "bench/training/cuda/cuda_backend.h"
-#include "bench/training/cuda/gpu_links.h"
+#include "bench/training/cuda/gpu_work.h"
 #include "bench/training/train_record.h"
 #include "core/units.h"
 #include "sys/gpu/cuda/products.h"
@@ -24,39 +22,7 @@ using namespace training;
 constexpr const char* kSubject = "train --device gpu";
 constexpr double kShareOfFree = 0.97;  // the driver itself takes some when kernels are loaded
 
-constexpr size_t kMostRanksInMap = 64;
 constexpr auto kHeldByBackend = static_cast<double>(cublaslt::Products::kWorkspaceBytes);
-
-// Keeps the one GPU that trains, so that the others are neither watched nor blamed: the first that
-// fell to this rank, or the one that was asked for.
-void keep_chosen(GpuSession& session, const Params& params) {
-  auto& units = session.units();
-  if (!params.has("gpu")) {
-    if (units.size() > 1) units.erase(units.begin() + 1, units.end());
-    return;
-  }
-  const std::string wanted = std::to_string(params.integer("gpu"));
-  std::string there;
-  for (const GpuUnit& unit : units) there += (there.empty() ? "" : ", ") + unit.entity.id;
-  const auto chosen =
-      std::ranges::find_if(units, [&](const GpuUnit& unit) { return unit.entity.id == wanted; });
-  if (chosen == units.end()) {
-    Problems problems;
-    problems.add("--gpu", fmt::format("no GPU {} here: there is {}", wanted, there));
-    throw UsageError(kSubject, problems);
-  }
-  GpuUnit one = std::move(*chosen);
-  units.clear();
-  units.push_back(std::move(one));
-}
-
-// What a training needs of this machine; `nccl` and the map are of several ranks.
-struct GpuTools {
-  GpuSession session;
-  std::optional<cublaslt::Library> blas = {};
-  std::optional<nccl::Library> nccl = {};
-  std::string rank_map = {};
-};
 
 Fault own_fault(const Options& options, int rank) {
   Fault out = options.fault;
@@ -131,51 +97,14 @@ class GpuTraining {
                                   format_value(needed, "bytes"), format_value(free, "bytes")));
   }
 
-  // What fails on the device becomes its failed check; the rest is an error of the point.
   void train() {
-    std::unique_ptr<GpuBackend> backend;
-    std::optional<GpuLinks> links;
-    try {
-      backend = cuda_backend(library_, settings_);
-      if (tools_.nccl) {
-        links.emplace(
-            LaneTools{*tools_.nccl, context_, unit_, backend->queue(), settings_.deadline_seconds},
-            options_.layout);
-        require_memory(kHeldByBackend);  // of what the communicators left
-      }
-      train_telling(*backend, links);
-    } catch (const ExchangeError&) {
-      throw;
-    } catch (const cuda::OutOfMemory& e) {
-      throw Error(said("train.gpu_full", entity_name(unit_.entity), unit_.device.uuid, e.said()));
-    } catch (const cublaslt::Unsupported& e) {
-      throw Error(said("gpu.unsupported", entity_name(unit_.entity), library_.version(), e.said()));
-    } catch (const Error& e) {
-      if (backend && !backend->lost()) throw;
-      lose(e);
-    }
-  }
-
-  // A rank that fails makes the others fail too: they do not wait for it.
-  void train_telling(GpuBackend& backend, std::optional<GpuLinks>& links) {
-    if (!links) {
-      auto alone = connect<float>(context_.comm, options_.layout, [] {});
-      return train_on(backend, alone);
-    }
-    try {
-      train_on(backend, links->fabric());
-    } catch (const std::exception&) {
-      links->abort();
-      throw;
-    }
-  }
-
-  // Where the others cannot go on without this GPU, it is the error of this rank.
-  void lose(const Error& e) {
-    cuda::forget_error();
-    unit_.hangs = e.code() == ExitCode::deadline;
-    unit_.lost = said("gpu.lost", entity_name(unit_.entity), unit_.device.uuid, e.said());
-    if (tools_.nccl) throw Error(unit_.lost, e.code());
+    work_on_gpu(
+        context_, tools_, unit_,
+        {.settings = settings_,
+         .layout = options_.layout,
+         .exchanges = tools_.nccl.has_value(),
+         .linked = [this] { require_memory(kHeldByBackend); },
+         .run = [this](GpuBackend& backend, Fabric<float>& fabric) { train_on(backend, fabric); }});
   }
 
   void train_on(GpuBackend& backend, Fabric<float>& fabric) {
@@ -234,41 +163,8 @@ void refuse_alone_or_together(const Params& params, const Options& options, int 
   Problems problems;
   if (options.layout.zero1 && options.layout.data == 1)
     problems.add("--shard", "there are no replicas to divide the optimizer's state with");
-  if (ranks > 1 && params.has("gpu"))
-    problems.add("--gpu",
-                 fmt::format("{} ranks take a GPU each, in their order on a host; next: leave "
-                             "it out, and choose GPUs by CUDA_VISIBLE_DEVICES",
-                             ranks));
+  refuse_one_gpu_of_several(params, ranks, problems);
   if (!problems.empty()) throw UsageError(kSubject, problems);
-}
-
-// Collective. One GPU for each rank; the map of them.
-std::string require_gpu_for_each(Context& context, const GpuSession& session) {
-  nccl::Devices mine;
-  for (const GpuUnit& unit : session.units())
-    mine.push_back(std::make_unique<nccl::Gpu>(unit.device));
-  const auto map = nccl::gather_rank_map(context, mine, "");
-  Problems problems;
-  nccl::check_rank_map(map, problems);
-  throw_agreed(context.comm, kSubject, problems);
-  return nccl::rank_map_text(map, kMostRanksInMap);
-}
-
-// Collective. The libraries; or why some rank lacks one.
-Said open_libraries(Context& context, GpuTools& tools) {
-  const auto blas = cublaslt::open();
-  Said problem;
-  if (const auto* absent = std::get_if<cublaslt::Absent>(&blas))
-    problem = absent->reason;
-  else
-    tools.blas = std::get<cublaslt::Library>(blas);
-  if (context.comm.size() == 1) return problem;
-  auto library = nccl::Library::open();
-  if (const auto* absent = std::get_if<Said>(&library))
-    problem = *absent;
-  else
-    tools.nccl.emplace(std::get<nccl::Library>(library));
-  return agreed(context, problem.empty() ? Said() : said("said.of", context.who(), problem));
 }
 
 }  // namespace
@@ -277,13 +173,9 @@ std::vector<Record> measure_gpu_training(Context& context, const Params& params)
   const int ranks = context.comm.size();
   const Options options = options_of(params, ranks);
   refuse_alone_or_together(params, options, ranks);
-  auto opened = GpuSession::open(context);
+  auto opened = open_gpu_tools(context, params, kSubject);
   if (const auto* why = std::get_if<Said>(&opened)) return skipped_record("train", params, *why);
-  GpuTools tools{std::move(std::get<GpuSession>(opened))};
-  keep_chosen(tools.session, params);
-  if (ranks > 1) tools.rank_map = require_gpu_for_each(context, tools.session);
-  if (const Said why = open_libraries(context, tools); !why.empty())
-    return skipped_record("train", params, why);
+  auto& tools = std::get<GpuTools>(opened);
   return run_points(
       context, "train", std::vector<Params>{params},
       [&](const Params& p) {

@@ -1,0 +1,73 @@
+// What generating tokens computes on a GPU besides kernels/train.h: products of few rows, attention
+// of one token a sequence over a cache, and the choice of the next token. Matrices are row-major.
+// Sums are taken in an order that sizes alone decide, and a sequence's result does not depend on
+// what stands beside it. A NaN that goes in comes out.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/pattern.h"
+
+namespace cb::kernels {
+
+// y = x·wᵀ for x of few rows: each element of w is read once. w: outputs × inputs, of fp32, or of
+// bf16, where x is rounded to bf16 too; sums are fp32.
+struct InferProduct {
+  const float* x;
+  const void* w;
+  float* y;
+  std::int64_t rows, outputs, inputs;
+  std::int64_t stride_x, stride_w, stride_y;  // elements between rows
+  bool narrow;                                // w is of bf16
+};
+inline constexpr std::int64_t infer_most_rows = 8;
+// Refuses more than infer_most_rows rows.
+int launch_infer_product(const InferProduct& p, void* stream);
+
+// Causal attention of one token of each sequence, whose queries see the positions until and with
+// their own: `past`, or what `position` holds on the device, if given. Queries and outputs are rows
+// of heads·dim elements; those of queries are `stride` apart. Of each sequence the cache has
+// `capacity` rows: all heads of k, then of v. Heads that share keys and values read them together.
+// `parts`: room for infer_attention_parts() numbers.
+struct InferAttention {
+  const float* q;
+  const void* cache;
+  float *out, *parts;
+  const float* position;
+  std::int64_t sequences, heads, kv_heads, dim, stride, past, capacity;
+  float scale;
+  bool narrow;  // the cache is of bf16
+};
+inline constexpr std::int64_t infer_chunk = 64;  // positions of a block
+CB_HOST_DEVICE constexpr std::int64_t infer_chunks(std::int64_t capacity) {
+  return (capacity + infer_chunk - 1) / infer_chunk;
+}
+constexpr std::int64_t infer_attention_parts(std::int64_t sequences, std::int64_t heads,
+                                             std::int64_t dim, std::int64_t capacity) {
+  return sequences * heads * infer_chunks(capacity) * (dim + 2);
+}
+int launch_infer_attention(const InferAttention& a, void* stream);
+
+// Of each row the first token whose logit is `top`, as −token, or the lowest number if the row's
+// part of the vocabulary, which begins with `first`, has none. Behind the rows: 1 if any of the
+// marks is set, else 0.
+struct InferChoice {
+  const float *logits, *top, *marks;
+  float* candidates;
+  std::int64_t rows, width, first, marks_count;
+};
+int launch_infer_choice(const InferChoice& c, void* stream);
+
+// Rows of a table that holds tokens first … first + count − 1, by the numbers of InferChoice; 0 for
+// other tokens.
+struct InferEmbedding {
+  const float *table, *candidates;
+  float* out;
+  std::int64_t rows, width, first, count;
+};
+int launch_infer_embed(const InferEmbedding& e, void* stream);
+
+// Sets *mark to 1 if a number is not finite; else leaves it.
+int launch_infer_mark(const float* x, std::int64_t count, float* mark, void* stream);
+
+}  // namespace cb::kernels

@@ -1,0 +1,143 @@
+// The kernels of generating tokens on a real device against formulas of the host, and how fast a
+// product of one row reads its weights. Exit 77 (skipped for CTest) where there is no device.
+#include <cuda_runtime_api.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "kernels/infer.h"
+#include "kernels/pattern.h"
+#include "kernels/train.h"
+
+using namespace cb::kernels;
+
+namespace {
+
+void require(bool condition, const char* what, double detail = 0) {
+  if (condition) return;
+  std::fprintf(stderr, "failed: %s (%g), last CUDA error: %s\n", what, detail,
+               cudaGetErrorString(cudaPeekAtLastError()));
+  std::exit(1);
+}
+
+// Memory that both sides see.
+template <typename T>
+T* room_for(std::int64_t count) {
+  T* out = nullptr;
+  require(cudaMallocManaged(&out, count * sizeof(T)) == cudaSuccess, "cudaMallocManaged");
+  return out;
+}
+
+// Multiples of 1/8 in [-1, 1], which bf16 holds.
+float* eighths(std::int64_t count, std::uint64_t seed) {
+  auto* out = room_for<float>(count);
+  for (std::int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<float>(pattern_word(i, seed) % 17) / 8 - 1;
+  return out;
+}
+
+const void* narrow_copy(const float* from, std::int64_t count) {
+  auto* out = room_for<std::uint16_t>(count);
+  require(launch_train_narrow({from, out, 1, 1, count, count, count}, nullptr) == 0, "narrow");
+  return out;
+}
+
+void finished(int code, const char* what) {
+  require(code == 0, what, code);
+  require(cudaDeviceSynchronize() == cudaSuccess, what);
+}
+
+void near(double got, double wanted, const char* what) {
+  require(std::abs(got - wanted) <= 2e-5 * std::fmax(1, std::abs(wanted)), what, got - wanted);
+}
+
+void check_product(std::int64_t rows, std::int64_t outputs, std::int64_t inputs) {
+  float *x = eighths(rows * inputs, 1), *w = eighths(outputs * inputs, 2),
+        *y = eighths(rows * outputs, 3);
+  const void* kinds[] = {w, narrow_copy(w, outputs * inputs)};
+  for (const bool narrow : {false, true}) {
+    finished(
+        launch_infer_product(
+            {x, kinds[narrow], y, rows, outputs, inputs, inputs, inputs, outputs, narrow}, nullptr),
+        "infer_product");
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t n = 0; n < outputs; ++n) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < inputs; ++i)
+          sum += double(x[r * inputs + i]) * w[n * inputs + i];
+        near(y[r * outputs + n], sum, "product of few rows");
+      }
+  }
+}
+
+void check_attention() {
+  const std::int64_t sequences = 2, heads = 8, kv_heads = 2, dim = 128, capacity = 300, past = 270;
+  const std::int64_t stride = (heads + 2 * kv_heads) * dim, kept = 2 * kv_heads * dim;
+  const std::int64_t count = sequences * capacity * kept;
+  float *q = eighths(sequences * stride, 1), *cache = eighths(count, 2),
+        *out = eighths(sequences * heads * dim, 3), *position = eighths(1, 4),
+        *parts = eighths(infer_attention_parts(sequences, heads, dim, capacity), 5);
+  const void* kinds[] = {cache, narrow_copy(cache, count)};
+  finished(0, "narrow");
+  *position = past;
+  for (const bool narrow : {false, true}) {
+    finished(launch_infer_attention({q, kinds[narrow], out, parts, position, sequences, heads,
+                                     kv_heads, dim, stride, 0, capacity, 0.1F, narrow},
+                                    nullptr),
+             "infer_attention");
+    for (std::int64_t b = 0; b < sequences; ++b)
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const float* k = cache + b * capacity * kept + h / (heads / kv_heads) * dim;
+        double total = 0, sums[128] = {};
+        for (std::int64_t p = 0; p <= past; ++p) {
+          double score = 0;
+          for (std::int64_t i = 0; i < dim; ++i)
+            score += double(q[b * stride + h * dim + i]) * k[p * kept + i];
+          const double weight = std::exp(0.1 * score);
+          total += weight;
+          for (std::int64_t i = 0; i < dim; ++i)
+            sums[i] += weight * k[p * kept + kv_heads * dim + i];
+        }
+        for (std::int64_t i = 0; i < dim; ++i)
+          near(out[(b * heads + h) * dim + i], sums[i] / total, "attention over a cache");
+      }
+  }
+}
+
+// Of a matrix of Llama 8B, read again and again beyond the caches.
+void print_rate(bool narrow) {
+  const std::int64_t outputs = 128256, inputs = 4096, bytes = outputs * inputs * (narrow ? 2 : 4);
+  void* w = nullptr;
+  float *x = eighths(inputs, 1), *y = eighths(outputs, 2), milliseconds = 0;
+  require(cudaMalloc(&w, bytes) == cudaSuccess && cudaMemset(w, 0, bytes) == cudaSuccess, "room");
+  const InferProduct p{x, w, y, 1, outputs, inputs, inputs, inputs, outputs, narrow};
+  finished(launch_infer_product(p, nullptr), "infer_product");
+  cudaEvent_t begin, end;
+  require(cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess, "events");
+  cudaEventRecord(begin);
+  for (int i = 0; i < 10; ++i) require(launch_infer_product(p, nullptr) == 0, "infer_product");
+  cudaEventRecord(end);
+  finished(0, "products");
+  require(cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess, "time");
+  std::printf("a product of one row reads %s weights at %.0f GB/s\n", narrow ? "bf16" : "fp32",
+              1e-6 * 10 * static_cast<double>(bytes) / milliseconds);
+  require(cudaFree(w) == cudaSuccess, "cudaFree");
+}
+
+}  // namespace
+
+int main() {
+  int devices = 0;
+  if (const cudaError_t code = cudaGetDeviceCount(&devices); code != cudaSuccess || devices == 0) {
+    std::fprintf(stderr, "no CUDA device: %s\n", cudaGetErrorString(code));
+    return 77;
+  }
+  check_product(1, 1000, 4096);
+  check_product(3, 77, 515);
+  check_product(8, 512, 1032);
+  check_attention();
+  print_rate(false);
+  print_rate(true);
+  std::puts("kernels of generating tokens: as on the host");
+}
