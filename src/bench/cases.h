@@ -39,6 +39,8 @@ Case train_gpu_case();
 Case infer_cpu_case();
 Case external_case();
 Case lu_cpu_case();
+Case lu_gpu_case();
 Case cg_cpu_case();
+Case cg_gpu_case();
 
 }  // namespace cb

@@ -7,3 +7,5 @@ cb_damaged_kernel(one_word_for_all march "data[i] = march_word" "data[0] = march
 cb_damaged_kernel(early_end hash "  Wide sum = 0, bad = 0;" "  if (first_word() >= words) return;\n  Wide sum = 0, bad = 0;")
 cb_damaged_kernel(one_column train_loss "* e.width + column] +=" "* e.width] +=")
 cb_damaged_kernel(one_too_far train_optimizer "i < end" "i <= end")
+cb_damaged_kernel(no_meeting lu "    __syncthreads();\n    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if" "    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if")
+cb_damaged_kernel(all_colours cg "end = first + a.cube.points(colour);" "end = all;")
