@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cg.h"
 #include "kernels/collective_data.h"
 #include "kernels/fill_verify.h"
 #include "kernels/gemm_data.h"
 #include "kernels/hash.h"
 #include "kernels/infer.h"
+#include "kernels/lu.h"
 #include "kernels/march.h"
 #include "kernels/overhead.h"
 #include "kernels/sm_chain.h"
@@ -23,6 +25,7 @@ namespace cb::kernels {
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
 inline constexpr int cuda_table_version = 5;
+inline constexpr int cuda_table_version = 6;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -87,6 +90,15 @@ struct CudaTable {
 
   // The kernels' launchers.
   decltype(&cb::kernels::find_kernels) find_kernels;
+  decltype(&cb::kernels::launch_cg_build) launch_cg_build;
+  decltype(&cb::kernels::launch_cg_dot) launch_cg_dot;
+  decltype(&cb::kernels::launch_cg_multiply) launch_cg_multiply;
+  decltype(&cb::kernels::launch_cg_prolong) launch_cg_prolong;
+  decltype(&cb::kernels::launch_cg_random) launch_cg_random;
+  decltype(&cb::kernels::launch_cg_restrict) launch_cg_restrict;
+  decltype(&cb::kernels::launch_cg_set) launch_cg_set;
+  decltype(&cb::kernels::launch_cg_sweep) launch_cg_sweep;
+  decltype(&cb::kernels::launch_cg_update) launch_cg_update;
   decltype(&cb::kernels::launch_chain) launch_chain;
   decltype(&cb::kernels::launch_chase) launch_chase;
   decltype(&cb::kernels::launch_compare) launch_compare;
@@ -104,6 +116,13 @@ struct CudaTable {
   decltype(&cb::kernels::launch_infer_embed) launch_infer_embed;
   decltype(&cb::kernels::launch_infer_mark) launch_infer_mark;
   decltype(&cb::kernels::launch_infer_product) launch_infer_product;
+  decltype(&cb::kernels::launch_lu_back) launch_lu_back;
+  decltype(&cb::kernels::launch_lu_fill) launch_lu_fill;
+  decltype(&cb::kernels::launch_lu_move) launch_lu_move;
+  decltype(&cb::kernels::launch_lu_narrow) launch_lu_narrow;
+  decltype(&cb::kernels::launch_lu_plan) launch_lu_plan;
+  decltype(&cb::kernels::launch_lu_residual) launch_lu_residual;
+  decltype(&cb::kernels::launch_lu_solve) launch_lu_solve;
   decltype(&cb::kernels::launch_march_compare) launch_march_compare;
   decltype(&cb::kernels::launch_march_turn) launch_march_turn;
   decltype(&cb::kernels::launch_march_write) launch_march_write;

@@ -40,6 +40,8 @@ Case infer_cpu_case();
 Case infer_gpu_case();
 Case external_case();
 Case lu_cpu_case();
+Case lu_gpu_case();
 Case cg_cpu_case();
+Case cg_gpu_case();
 
 }  // namespace cb

@@ -9,3 +9,5 @@ cb_damaged_kernel(one_column train_loss "* e.width + column] +=" "* e.width] +="
 cb_damaged_kernel(one_too_far train_optimizer "i < end" "i <= end")
 cb_damaged_kernel(no_wait_for_scores infer_attention "keys, scores);\n  __syncthreads();" "keys, scores);")
 cb_damaged_kernel(one_position_more infer_attention "positions_seen(a) - first" "positions_seen(a) + 1 - first")
+cb_damaged_kernel(no_meeting lu "    __syncthreads();\n    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if" "    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if")
+cb_damaged_kernel(all_colours cg "end = first + a.cube.points(colour);" "end = all;")

@@ -144,6 +144,7 @@ bool plain(const Desc& desc, const Layout& a, const Layout& b, const Layout& d) 
   return desc.transposed_a && !desc.transposed_b && whole(a) && whole(b) && whole(d);
 }
 
+double wide(double value) { return value; }
 float wide(float value) { return value; }
 float wide(uint16_t bfloat16) {
   const uint32_t bits = uint32_t{bfloat16} << 16;
@@ -153,11 +154,11 @@ float wide(uint16_t bfloat16) {
 }
 
 // D = alpha·op(A)·op(B) + beta·D of matrices of any layout, or of a batch of them: D of fp32, the
-// operands of fp32 or bf16.
+// operands of fp32 or bf16; or all of fp64.
 struct General {
   Desc desc;
   Layout a, b, d;
-  float alpha, beta;
+  double alpha, beta;
 
   template <typename T>
   double sum(const T* pa, const T* pb, uint64_t row, uint64_t column) const {
@@ -169,16 +170,15 @@ struct General {
              static_cast<double>(wide(pb[desc.transposed_b ? i * lb + column : column * lb + i]));
     return out;
   }
-  template <typename T>
-  void run(const T* pa, const T* pb, float* pd) const {
+  template <typename T, typename D>
+  void run(const T* pa, const T* pb, D* pd) const {
     for (int32_t one = 0; one < d.batch; ++one, pa += a.step, pb += b.step, pd += d.step)
       for (uint64_t column = 0; column < d.columns; ++column)
         for (uint64_t row = 0; row < d.rows; ++row) {
-          float& to = pd[column * static_cast<uint64_t>(d.leading) + row];
-          const double product = static_cast<double>(alpha) * sum(pa, pb, row, column);
+          D& to = pd[column * static_cast<uint64_t>(d.leading) + row];
+          const double product = alpha * sum(pa, pb, row, column);
           // D is not read where beta is 0: it may be NaN.
-          to = static_cast<float>(
-              beta == 0 ? product : product + static_cast<double>(beta) * static_cast<double>(to));
+          to = static_cast<D>(beta == 0 ? product : product + beta * static_cast<double>(to));
         }
   }
 };
@@ -380,20 +380,26 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, con
   const Number scale = number_of(desc.scale);
   const double by = fake::load(alpha, scale, 0), keep = fake::load(beta, scale, 0);
   const bool memoised = plain(desc, a, b, d) && by == 1 && keep == 0;
-  if (!memoised && d.type != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!memoised && d.type != CUDA_R_32F && d.type != CUDA_R_64F) return CUBLAS_STATUS_NOT_SUPPORTED;
   const uint64_t k = desc.transposed_a ? a.rows : a.columns;
   const double flops = 2.0 * d.batch * static_cast<double>(d.rows * d.columns * k);
   const double rate = flops_of(desc, a) / (algo->data[0] == kFast ? 1 : 2);
   const bool flip = fake::flips(stream, "gemm");
-  const General general{desc, a, b, d, static_cast<float>(by), static_cast<float>(keep)};
+  const bool lost = d.type == CUDA_R_64F && keep == 1 && fake::flips(stream, "update");
+  const General general{desc, a, b, d, by, keep};
   const int code = fake::enqueue(stream, flops / rate, true, [=] {
+    if (lost) return;
     if (!memoised) {
-      auto* const to = static_cast<float*>(pd);
-      if (a.type == CUDA_R_16BF)
-        general.run(static_cast<const uint16_t*>(pa), static_cast<const uint16_t*>(pb), to);
+      if (d.type == CUDA_R_64F)
+        general.run(static_cast<const double*>(pa), static_cast<const double*>(pb),
+                    static_cast<double*>(pd));
+      else if (a.type == CUDA_R_16BF)
+        general.run(static_cast<const uint16_t*>(pa), static_cast<const uint16_t*>(pb),
+                    static_cast<float*>(pd));
       else
-        general.run(static_cast<const float*>(pa), static_cast<const float*>(pb), to);
-      if (flip) static_cast<unsigned char*>(pd)[1] ^= 0x40;
+        general.run(static_cast<const float*>(pa), static_cast<const float*>(pb),
+                    static_cast<float*>(pd));
+      if (flip) static_cast<unsigned char*>(pd)[d.type == CUDA_R_64F ? 6 : 1] ^= 0x40;
       return;
     }
     const Result bits = product(a, b, d, pa, pb);

@@ -70,6 +70,7 @@ struct Device {
   size_t free = 0, total = 0;
   int counted = 0;   // launched kernels and products
   int computed = 0;  // what has been done of them, and copies
+  int waits = 0;     // of streams for events
   bool dead = false;
   std::vector<std::pair<double, double>> busy = {};  // on the invented clock, where it is kept
 };

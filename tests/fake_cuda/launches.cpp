@@ -5,7 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/cg.h"
 #include "kernels/gemm_data.h"
+#include "kernels/lu.h"
 #include "kernels/sm_chain.h"
 #include "tests/device_executor/executor.h"
 #include "tests/fake_cuda/fake.h"
@@ -93,17 +95,37 @@ void damage_chain(const Launch& launch) {
   if (damaged < 0) damaged = 3;
 }
 
+// The first row is not exchanged.
+void damage_exchange(const Launch& launch) {
+  argument<cb::kernels::LuExchange>(launch, 0).moves.from[0] = 0;
+}
+
+// The middle row is wrong; of a sweep, the first point of its colour is not relaxed but shifted.
+void damage_operator(const Launch& launch) {
+  const std::int64_t all = argument<cb::kernels::CgMatrix>(launch, 0).cube.all();
+  argument<double*>(launch, 2)[all / 2] += 1e-3;
+}
+void damage_sweep(const Launch& launch) {
+  const cb::kernels::CgCube& cube = argument<cb::kernels::CgMatrix>(launch, 0).cube;
+  argument<double*>(launch, 2)[cube.first(argument<int>(launch, 3))] += 1e-3;
+}
+
 // Every launch but the first is lost.
 void lose_count(const Launch& launch) {
   auto* counter = argument<unsigned long long*>(launch, 0);
   if (counter != nullptr && *counter > 1) --*counter;
 }
 
-constexpr Mistake kMistakes[] = {
-    {"count_launch", "count", nullptr, lose_count}, {"copy", "copy", nullptr, damage_copy},
-    {"triad", "triad", nullptr, damage_triad},      {"triad_swept", "triad", nullptr, damage_triad},
-    {"read", "read", nullptr, damage_read},         {"chain", "chain", damage_chain, nullptr},
-    {"turn_march", "march", damage_march, nullptr}};
+constexpr Mistake kMistakes[] = {{"count_launch", "count", nullptr, lose_count},
+                                 {"copy", "copy", nullptr, damage_copy},
+                                 {"triad", "triad", nullptr, damage_triad},
+                                 {"triad_swept", "triad", nullptr, damage_triad},
+                                 {"read", "read", nullptr, damage_read},
+                                 {"chain", "chain", damage_chain, nullptr},
+                                 {"cg_multiply", "operator", nullptr, damage_operator},
+                                 {"cg_relax", "sweep", nullptr, damage_sweep},
+                                 {"lu_move", "exchange", damage_exchange, nullptr},
+                                 {"turn_march", "march", damage_march, nullptr}};
 
 const Mistake* mistake_of(const Launch& launch, void* stream) {
   for (const Mistake& mistake : kMistakes)

@@ -7,6 +7,7 @@
 
 #include "bench/cpu/lu_panel.h"
 #include "bench/cpu/random.h"
+#include "model/hpl.h"
 
 namespace cb {
 namespace {
@@ -82,11 +83,6 @@ void back_substitute(const Factoring& f, Team& team) {
 }
 
 }  // namespace
-
-double lu_operations(int64_t order) {
-  const auto n = static_cast<double>(order);
-  return n * n * (2.0 / 3.0 * n + 1.5);
-}
 
 int64_t lu_bytes(int64_t order) {
   return (order + kPageDoubles) * (order + 1) * static_cast<int64_t>(sizeof(double));
@@ -168,20 +164,13 @@ double LinearSystem::residual(const std::vector<double>& x, Team& team) const {
   });
   std::vector<double> b(n);
   fill_column(order_, b.data());
-  double error = 0, norm_a = 0, norm_b = 0, norm_x = 0;
-  for (size_t i = 0; i < n; ++i) {
-    double product = 0, sum = 0;
-    for (size_t t = 0; t < threads; ++t) {
-      product += products[t][i];
-      sum += sums[t][i];
+  for (size_t k = 1; k < threads; ++k) {  // in the order of the threads
+    for (size_t i = 0; i < n; ++i) {
+      products[0][i] += products[k][i];
+      sums[0][i] += sums[k][i];
     }
-    if (std::isnan(product)) return std::numeric_limits<double>::quiet_NaN();
-    error = std::max(error, std::abs(product - b[i]));
-    norm_a = std::max(norm_a, sum);
-    norm_b = std::max(norm_b, std::abs(b[i]));
-    norm_x = std::max(norm_x, std::abs(x[i]));
   }
-  return error / (0x1p-53 * (norm_a * norm_x + norm_b) * static_cast<double>(order_));
+  return hpl_residual({.product = products[0], .sums = sums[0], .b = b, .x = x});
 }
 
 }  // namespace cb

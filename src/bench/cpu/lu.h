@@ -18,8 +18,6 @@ struct LuLibrary {
   host_blas::SolveUnitLower solve;
 };
 
-// 2/3·n³ + 3/2·n²: what HPL counts for order n (HPL 2.3, testing/ptest).
-double lu_operations(int64_t order);
 // Bytes of [A|b].
 int64_t lu_bytes(int64_t order);
 // A block that keeps panels short and products long on this order.

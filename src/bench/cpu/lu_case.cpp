@@ -15,11 +15,11 @@
 #include "bench/harness/shared_params.h"
 #include "core/clock.h"
 #include "core/param_builder.h"
+#include "model/hpl.h"
 
 namespace cb {
 namespace {
 
-constexpr double kResidualLimit = 16;   // HPL 2.3
 constexpr int64_t kProductEdge = 1024;  // of the products that give the ceiling
 constexpr int kProductBursts = 3;       // before the solutions and after them
 
@@ -174,8 +174,8 @@ Solved solve_again_and_again(Context& context, const Params& params, LinearSyste
 
 Check residual_check_of(const Context& context, double residual) {
   Check out{.name = "residual",
-            .passed = residual < kResidualLimit,
-            .limit = kResidualLimit,
+            .passed = residual < kHplResidualLimit,
+            .limit = kHplResidualLimit,
             .entity = 0};
   if (std::isfinite(residual)) out.value = residual;
   if (!out.passed) out.detail = said("lu.wrong", context.who(), residual);
@@ -209,7 +209,7 @@ Record measure(Context& context, const Params& params, const OpenedLibrary& libr
   record.checks.push_back(residual_check_of(context, solved.residual));
   if (!record.checks.back().passed) return record;  // wrong data yields no number
 
-  const double operations = lu_operations(order);
+  const double operations = hpl_operations(order);
   const auto rate = [&](double seconds) { return operations / seconds; };
   record.add("flops_per_second", 0, solved.seconds.mapped(rate),
              Ceiling{gemm, said_count("lu.ceiling", team.size(), library.name)});

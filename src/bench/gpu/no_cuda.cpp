@@ -23,6 +23,12 @@ std::vector<Record> measure_gpu_burn(Context&, const Params& params) {
 std::vector<Record> measure_gpu_overhead(Context&, const Params& params) {
   return without_cuda("gpu-overhead", params);
 }
+std::vector<Record> measure_gpu_lu(Context&, const Params& params) {
+  return without_cuda("lu", params);
+}
+std::vector<Record> measure_gpu_cg(Context&, const Params& params) {
+  return without_cuda("cg", params);
+}
 Said why_no_gpu(const FsRoot&) { return built_without(); }
 
 }  // namespace cb

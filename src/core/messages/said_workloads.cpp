@@ -52,6 +52,11 @@ constexpr TextRow kSaidWorkloads[] = {
     {"lu.like", "HPL-like: HPL's problem, count and residual within one process; no figure for a list", "类 HPL：单进程内的 HPL 问题、计数与残差；不能用于榜单"},
     {"lu.ceiling.one", "products of {1} on {0} thread, measured in this record", "本记录实测：{1} 用 {0} 个线程做矩阵乘积"},
     {"lu.ceiling.many", "products of {1} by {0} threads at once, measured in this record", "本记录实测：{1} 用 {0} 个线程同时做矩阵乘积"},
+    {"gpu_lu.no_fp64", "the maker of {0} states no rate of fp64: LU tells nothing about such a GPU; next: gemm, train or bandwidth with --device gpu", "{0} 的厂商未给出 fp64 速率：LU 对此类 GPU 没有意义；下一步：以 --device gpu 运行 gemm、train 或 bandwidth"},
+    {"gpu_lu.weak", "{0} has {1} of fp64: LU tells nothing about what it is bought for; next: gemm, train or bandwidth with --device gpu", "{0} 的 fp64 仅 {1}：LU 无法反映其用途；下一步：以 --device gpu 运行 gemm、train 或 bandwidth"},
+    {"gpu_lu.too_large", "{0}: order {1} needs {2}, {3} are free; next: a smaller --size, or none for the largest that fits", "{0}：{1} 阶需要 {2}，空闲 {3}；下一步：减小 --size，或不指定以取可容纳的最大值"},
+    {"gpu_lu.ceiling", "products of the first update, {0} rows by {1} columns of the panel, on the same GPU, measured in this record", "本记录实测：同一 GPU 上首次更新的矩阵乘积（{0} 行，面板 {1} 列）"},
+    {"gpu_lu.one_thread", "one thread queues the work of {0} GPUs, which may be too slow where panels are short; next: a rank for each GPU gives the full rate", "{0} 个 GPU 的任务由一个线程下发，面板较短时可能跟不上；下一步：每个 GPU 一个进程可得到完整速率"},
     {"cg.edge", "a cube of edge {0} cannot be divided: a multiple of 8, at least 16, with 8 planes for each of {1} threads; next: --size or --threads", "边长 {0} 的立方体无法划分：须为 8 的倍数、至少 16，且 {1} 个线程各有 8 层；下一步：--size 或 --threads"},
     {"cg.fewer_threads", "a cube of edge {0} has room for {1} threads, this rank has {2} cores; next: several ranks a host, or a larger --size", "边长 {0} 的立方体最多 {1} 个线程，本进程有 {2} 个核；下一步：每主机多个进程，或增大 --size"},
     {"cg.like", "HPCG-like: HPCG's operator, preconditioner and count within one process; no figure for a list", "类 HPCG：单进程内的 HPCG 算子、预条件与计数；不能用于榜单"},
@@ -60,6 +65,9 @@ constexpr TextRow kSaidWorkloads[] = {
     {"cg.not_converged", "{0}: {1} iterations to a residual of {2} with preconditioner, {3} to {4} without; next: gemm, burn and memory on this part", "{0}：有预条件时 {1} 次迭代残差 {2}，无预条件时 {3} 次 {4}；下一步：对该部件运行 gemm、burn 和内存测试"},
     {"cg.not_repeated", "{0}: two equal sets ended with different residuals; next: gemm, burn and memory on this part", "{0}：两组相同的计算得到不同残差；下一步：对该部件运行 gemm、burn 和内存测试"},
     {"cg.wrong", "{0}: the residual {1} differs from that of the solution by {2}; next: gemm, burn and memory on this part", "{0}：残差 {1} 与解的残差相差 {2}；下一步：对该部件运行 gemm、burn 和内存测试"},
+    {"gpu_cg.too_large", "{0}: a cube of edge {1} needs {2}, {3} are free; next: a smaller --size", "{0}：边长 {1} 的立方体需要 {2}，空闲 {3}；下一步：减小 --size"},
+    {"gpu_cg.colours", "sweeps go over eight colours of points: more iterations than in the order of the rows, the same operations in each", "按八种颜色依次扫描各点：迭代次数多于按行顺序，每次迭代的运算量相同"},
+    {"gpu_cg.ceiling", "reads of the matrix's values on the same GPU, measured in this record", "本记录实测：同一 GPU 读取矩阵数值"},
 };
 // clang-format on
 

@@ -7,9 +7,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include "kernels/cg.h"
 #include "kernels/fill_verify.h"
 #include "kernels/hash.h"
 #include "kernels/infer.h"
+#include "kernels/lu.h"
 #include "kernels/march.h"
 #include "kernels/sm_chain.h"
 #include "kernels/train.h"
@@ -57,5 +59,7 @@ int one_column_train_embed_backward(const float* dout, float* dtable, const Trai
                                     void* stream);
 int one_too_far_train_squares(const float* x, std::int64_t count, double* parts, double* out,
                               void* stream);
+int no_meeting_lu_move(const LuExchange& e, void* stream);
+int all_colours_cg_sweep(const CgMatrix& a, const double* r, double* x, void* stream);
 
 }  // namespace cb::kernels

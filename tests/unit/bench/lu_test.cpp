@@ -109,8 +109,7 @@ TEST_CASE("tiles cover each column once, wide ones first") {
   }
 }
 
-TEST_CASE("operations, memory and block of an order") {
-  CHECK(lu_operations(3) == doctest::Approx(31.5));  // 18 + 13.5
+TEST_CASE("memory and block of an order") {
   CHECK(lu_bytes(20000) == doctest::Approx(3.28e9).epsilon(0.01));
   CHECK(lu_block(1999) == 64);
   CHECK(lu_block(2000) == 128);

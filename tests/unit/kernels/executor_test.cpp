@@ -361,5 +361,35 @@ TEST_CASE("attention that does not wait for its scores, and one that sees a posi
                    "of the shared variable scores"));
     CHECK(contains(fault_of(seed, attend(one_position_more_infer_attention)),
                    "of cache, which has 128 bytes"));
+TEST_CASE("rows that move before all are read, and a sweep over all colours at once") {
+  if (!device_executor::sees_accesses()) return;
+  using namespace cb::kernels;
+  DeviceArray<double> a(64, "a"), top(40, "top");
+  DeviceArray<std::int64_t> from(40, "from"), to(40, "to"), with(40, "with");
+  std::fill(a.begin(), a.end(), 1.0);
+  for (std::size_t j = 0; j < 40; ++j) {
+    from[j] = static_cast<std::int64_t>(j);
+    to[j] = -1;
+    with[j] = 0;
+  }
+  from[3] = to[39] = 50;  // a thread reads the row that another one writes
+  const LuExchange exchange{a.data(), 64, 1, 40, top.data(), {from.data(), to.data(), with.data()}};
+  const auto move = [&](auto* launcher) {
+    return [&, launcher] { return launcher(exchange, nullptr); };
+  };
+  DeviceArray<double> values(27 * 64, "values"), r(64, "r"), x(64, "x");
+  DeviceArray<std::int32_t> columns(27 * 64, "columns");
+  const CgMatrix matrix{{4}, values.data(), columns.data()};
+  REQUIRE(launch_cg_build(matrix, nullptr) == 0);
+  std::fill(r.begin(), r.end(), 1.0);
+  std::fill(x.begin(), x.end(), 0.0);
+  const auto sweep = [&](auto* launcher) {
+    return [&, launcher] { return launcher(matrix, r.data(), x.data(), nullptr); };
+  };
+  CHECK(fault_of(0, move(launch_lu_move)) == "");
+  CHECK(fault_of(0, sweep(launch_cg_sweep)) == "");
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    CHECK(contains(fault_of(seed, move(no_meeting_lu_move)), "of a, which thread ("));
+    CHECK(contains(fault_of(seed, sweep(all_colours_cg_sweep)), "of x, which thread ("));
   }
 }

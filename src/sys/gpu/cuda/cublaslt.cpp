@@ -241,16 +241,20 @@ std::vector<Algorithm> Matmul::proposals(int most, size_t workspace_bytes) const
   return out;
 }
 
-std::string Matmul::units(const Algorithm& algorithm) const {
-  cublasLtMatmulAlgo_t algo{};
-  std::copy(algorithm.bytes.begin(), algorithm.bytes.end(), algo.data);
+std::string units_of(const Table& t, const cublasLtMatmulAlgo_t& algorithm) {
   uint64_t flags = 0;
   size_t written = 0;
-  if (parts_->t->capability(&algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags, sizeof flags,
-                            &written) != CUBLAS_STATUS_SUCCESS)
+  if (t.capability(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags, sizeof flags,
+                   &written) != CUBLAS_STATUS_SUCCESS)
     return "";
   if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0) return "tensor cores";
   return (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA) != 0 ? "vector units" : "";
+}
+
+std::string Matmul::units(const Algorithm& algorithm) const {
+  cublasLtMatmulAlgo_t algo{};
+  std::copy(algorithm.bytes.begin(), algorithm.bytes.end(), algo.data);
+  return units_of(*parts_->t, algo);
 }
 
 void Matmul::run(const Algorithm& algorithm, const void* a, const void* b, void* d, void* workspace,

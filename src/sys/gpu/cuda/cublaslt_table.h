@@ -2,6 +2,8 @@
 // the library; all others see cublaslt.h and products.h.
 #pragma once
 
+#include <string>
+
 #include <cublasLt.h>
 
 #include "sys/gpu/cuda/cublaslt.h"
@@ -31,5 +33,8 @@ struct Table {
 // failed (`queued`). Throws Unsupported otherwise: the library does not suit this driver or GPU, or
 // cannot do this, and the GPU is not at fault.
 void check_call(const Table& t, cublasStatus_t status, const char* call, bool queued = false);
+
+// The units that the algorithm computes with, as Matmul::units() has them.
+std::string units_of(const Table& t, const cublasLtMatmulAlgo_t& algorithm);
 
 }  // namespace cb::cublaslt

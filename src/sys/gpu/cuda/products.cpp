@@ -22,9 +22,63 @@ uint32_t alignment_of(const void* data, int64_t step, int64_t bytes) {
   return out;
 }
 
-int64_t bytes_of(const RowMajorProduct& p) { return p.bf16 ? 2 : 4; }  // of an operand's element
+// Bytes of an operand's and a result's element, and what the library calls their types.
+struct ProductTypes {
+  const char* name;
+  int64_t bytes, result_bytes;
+  cudaDataType_t operand, result;
+  cublasComputeType_t compute;
+  bool tensor_cores;  // allowed
+};
+constexpr ProductTypes kFp32{"fp32", 4, 4, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, false};
+constexpr ProductTypes kBf16{"bf16", 2, 4, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, true};
+constexpr ProductTypes kFp64{"fp64", 8, 8, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, true};
 
 }  // namespace
+
+// A product of any type, but for what it is multiplied by.
+struct Products::Shape {
+  explicit Shape(const RowMajorProduct& p)
+      : types(p.bf16 ? kBf16 : kFp32),
+        m(p.m),
+        n(p.n),
+        k(p.k),
+        lda(p.lda),
+        ldb(p.ldb),
+        ldc(p.ldc),
+        a(p.a),
+        b(p.b),
+        c(p.c),
+        transpose_a(p.transpose_a),
+        transpose_b(p.transpose_b),
+        batch(p.batch),
+        step_a(p.step_a),
+        step_b(p.step_b),
+        step_c(p.step_c) {}
+  explicit Shape(const RowMajorProduct64& p)
+      : types(kFp64),
+        m(p.m),
+        n(p.n),
+        k(p.k),
+        lda(p.lda),
+        ldb(p.ldb),
+        ldc(p.ldc),
+        a(p.a),
+        b(p.b),
+        c(p.c) {}
+
+  const ProductTypes& types;
+  int64_t m, n, k, lda, ldb, ldc;
+  const void *a, *b;
+  void* c;
+  bool transpose_a = false, transpose_b = false;
+  int32_t batch = 1;
+  int64_t step_a = 0, step_b = 0, step_c = 0;
+
+  uint32_t alignment_a() const { return alignment_of(a, step_a, types.bytes); }
+  uint32_t alignment_b() const { return alignment_of(b, step_b, types.bytes); }
+  uint32_t alignment_c() const { return alignment_of(c, step_c, types.result_bytes); }
+};
 
 // One shape's way to be computed.
 struct Products::Plan {
@@ -58,7 +112,7 @@ struct Products::Plan {
                "cublasLtMatmulDescSetAttribute");
   }
 
-  void choose(cublasLtHandle_t handle, const RowMajorProduct& p) {
+  void choose(cublasLtHandle_t handle, const Shape& p) {
     cublasLtMatmulPreference_t preference = nullptr;
     check_call(*t, t->preference_create(&preference), "cublasLtMatmulPreferenceCreate");
     const std::shared_ptr<void> held(
@@ -68,19 +122,19 @@ struct Products::Plan {
                  "cublasLtMatmulPreferenceSetAttribute");
     };
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
-    if (!p.bf16)
+    if (!p.types.tensor_cores)
       set(CUBLASLT_MATMUL_PREF_IMPL_MASK, ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK});
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(p.b, p.step_b, bytes_of(p)));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(p.a, p.step_a, bytes_of(p)));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(p.c, p.step_c, 4));
-    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(p.c, p.step_c, 4));
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.alignment_b());
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.alignment_a());
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.alignment_c());
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.alignment_c());
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
     const cublasStatus_t status =
         t->heuristic(handle, desc, a, b, c, c, preference, 1, &found, &count);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
-      throw Unsupported(fmt::format("cuBLASLt has no algorithm for {}×{}×{} in {}", p.m, p.n, p.k,
-                                    p.bf16 ? "bf16" : "fp32"));
+      throw Unsupported(
+          fmt::format("cuBLASLt has no algorithm for {}×{}×{} in {}", p.m, p.n, p.k, p.types.name));
     check_call(*t, status, "cublasLtMatmulAlgoGetHeuristic");
     check_call(*t, found.state, "cublasLtMatmulAlgoGetHeuristic");
     algorithm = found.algo;
@@ -97,7 +151,7 @@ struct Products::Plan {
 // What decides how a product is computed.
 using ProductKey =
     std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool, bool, int32_t, int64_t,
-               int64_t, int64_t, uint32_t, uint32_t, uint32_t, bool>;
+               int64_t, int64_t, uint32_t, uint32_t, uint32_t, cudaDataType_t>;
 
 struct Products::Parts {
   explicit Parts(const Library& library) : t(library.table()), workspace(kWorkspaceBytes) {
@@ -119,7 +173,7 @@ struct Products::Parts {
 Products::Products(const Library& library) : parts_(std::make_unique<Parts>(library)) {}
 Products::~Products() = default;
 
-Products::Plan& Products::plan_of(const RowMajorProduct& p) {
+Products::Plan& Products::plan_of(const Shape& p) {
   const ProductKey key{p.m,
                        p.n,
                        p.k,
@@ -132,24 +186,24 @@ Products::Plan& Products::plan_of(const RowMajorProduct& p) {
                        p.step_a,
                        p.step_b,
                        p.step_c,
-                       alignment_of(p.a, p.step_a, bytes_of(p)),
-                       alignment_of(p.b, p.step_b, bytes_of(p)),
-                       alignment_of(p.c, p.step_c, 4),
-                       p.bf16};
+                       p.alignment_a(),
+                       p.alignment_b(),
+                       p.alignment_c(),
+                       p.types.operand};
   const auto [found, is_new] = parts_->plans.try_emplace(key, parts_->t);
   Plan& plan = found->second;
   if (!is_new) return plan;
   try {
-    check_call(*plan.t, plan.t->desc_create(&plan.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+    check_call(*plan.t, plan.t->desc_create(&plan.desc, p.types.compute, p.types.result),
                "cublasLtMatmulDescCreate");
     plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b);
     plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a);
-    const cudaDataType_t type = p.bf16 ? CUDA_R_16BF : CUDA_R_32F;
+    const cudaDataType_t type = p.types.operand;
     plan.lay_out(plan.a, type, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.ldb, p.batch,
                  p.step_b);
     plan.lay_out(plan.b, type, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.lda, p.batch,
                  p.step_a);
-    plan.lay_out(plan.c, CUDA_R_32F, p.n, p.m, p.ldc, p.batch, p.step_c);
+    plan.lay_out(plan.c, p.types.result, p.n, p.m, p.ldc, p.batch, p.step_c);
     plan.choose(parts_->handle, p);
   } catch (const Error&) {
     parts_->plans.erase(found);
@@ -158,13 +212,25 @@ Products::Plan& Products::plan_of(const RowMajorProduct& p) {
   return plan;
 }
 
-void Products::run(const RowMajorProduct& p, const cuda::Stream& stream) {
+void Products::queue(const Shape& p, const void* alpha, const void* beta,
+                     const cuda::Stream& stream) {
   const Plan& plan = plan_of(p);
   check_call(*plan.t,
-             plan.t->matmul(parts_->handle, plan.desc, &p.alpha, p.b, plan.a, p.a, plan.b, &p.beta,
-                            p.c, plan.c, p.c, plan.c, &plan.algorithm, parts_->workspace.data(),
+             plan.t->matmul(parts_->handle, plan.desc, alpha, p.b, plan.a, p.a, plan.b, beta, p.c,
+                            plan.c, p.c, plan.c, &plan.algorithm, parts_->workspace.data(),
                             plan.workspace_bytes, static_cast<cudaStream_t>(stream.handle())),
              "cublasLtMatmul", true);
+}
+
+void Products::run(const RowMajorProduct& p, const cuda::Stream& stream) {
+  queue(Shape(p), &p.alpha, &p.beta, stream);
+}
+void Products::run(const RowMajorProduct64& p, const cuda::Stream& stream) {
+  queue(Shape(p), &p.alpha, &p.beta, stream);
+}
+
+std::string Products::units(const RowMajorProduct64& product) {
+  return units_of(*parts_->t, plan_of(Shape(product)).algorithm);
 }
 
 }  // namespace cb::cublaslt

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "sys/gpu/cuda/cublaslt.h"
 
@@ -27,8 +28,20 @@ struct RowMajorProduct {
   bool bf16 = false;  // of A and B; sums are fp32
 };
 
+// C (m×n) = alpha·A·B + beta·C of row-major matrices of fp64.
+struct RowMajorProduct64 {
+  int64_t m = 0, n = 0, k = 0;
+  const double* a = nullptr;
+  int64_t lda = 0;
+  const double* b = nullptr;
+  int64_t ldb = 0;
+  double* c = nullptr;
+  int64_t ldc = 0;
+  double alpha = 1, beta = 0;
+};
+
 // Belongs to the device that was selected when it was made. fp32 is multiplied without tensor
-// cores and without tf32.
+// cores and without tf32; for fp64 the library chooses.
 class Products {
  public:
   explicit Products(const Library& library);
@@ -39,12 +52,17 @@ class Products {
   // Queues the product. Throws Unsupported if the library has no way to compute it, Error if the
   // GPU fails.
   void run(const RowMajorProduct& product, const cuda::Stream& stream);
+  void run(const RowMajorProduct64& product, const cuda::Stream& stream);
+  // The units that compute it: "tensor cores", "vector units", or "" if the library does not say.
+  std::string units(const RowMajorProduct64& product);
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
  private:
+  struct Shape;
   struct Plan;
   struct Parts;
-  Plan& plan_of(const RowMajorProduct& product);
+  Plan& plan_of(const Shape& shape);
+  void queue(const Shape& shape, const void* alpha, const void* beta, const cuda::Stream& stream);
   std::unique_ptr<Parts> parts_;
 };
 

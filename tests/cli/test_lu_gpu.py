@@ -1,0 +1,144 @@
+"""lu --device gpu on a stand-in GPU that runs the real kernels on the CPU (tests/fake_cuda): what a user sees."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+BIN = BUILD / "bin" / "clusterbench_fake_gpu"
+FAKE = BUILD / "fake"
+H100 = "NVIDIA_H100_80GB_HBM3"
+
+pytestmark = pytest.mark.skipif(not BIN.exists(), reason="built without CUDA")
+
+
+def run(tmp_path, *args, cuda="", name=H100, devices=2, ranks=0, code=0):
+    """The records; `cuda` is the stand-in's script."""
+    file = tmp_path / "l.json"
+    file.unlink(missing_ok=True)
+    env = dict(
+        os.environ, CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"),
+        CLUSTERBENCH_FAKE_CUDA=f"devices={devices} memory=134217728 total=8.5e10 name={name} {cuda}",
+        CLUSTERBENCH_FAKE_NVML=f"gpus={devices} name={name} memory_total_bytes=8.5e10")
+    launcher = ["mpirun", "--oversubscribe", "-np", str(ranks)] if ranks else []
+    iterations = () if "--iterations" in args else ("--iterations", "1")
+    done = subprocess.run([*launcher, BIN, "lu", "--device", "gpu", *iterations, *map(str, args), "--json", file],
+                          env=env, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return json.loads(file.read_text())["records"]
+
+
+def metric(record, name, gpu="0"):
+    for m in record["metrics"]:
+        if m["name"] == name and record["entities"][m["entity"]]["id"] == gpu:
+            return m
+    return None
+
+
+def failed(record):
+    """What failed, and of which GPU, with its reason."""
+    return {(c["name"], record["entities"][c["entity"]]["id"]): c["detail"] for c in record["checks"] if not c["passed"]}
+
+
+def test_it_solves_and_its_figures_follow_from_one_another(tmp_path):
+    records = run(tmp_path, "--size", "1,7,65,150", "--block", 16, "--iterations", 2)
+    assert [r["params"]["size"] for r in records] == [1, 7, 65, 150]
+    for record in records:
+        assert not failed(record)
+        n = record["params"]["size"]
+        assert record["facts"]["library"] == "cuBLASLt 13.1.0"
+        for gpu in "01":
+            seconds, rate = metric(record, "time_seconds", gpu)["samples"], metric(record, "flops_per_second", gpu)
+            assert len(seconds) == 2
+            assert rate["samples"] == pytest.approx([(2 / 3 * n ** 3 + 1.5 * n ** 2) / s for s in seconds])
+            spec = metric(record, "share_of_spec", gpu)["samples"]
+            assert spec == pytest.approx([r / 67e12 for r in rate["samples"]])
+            if n <= 16:  # no update: nothing to compare with
+                assert "ceiling" not in rate and metric(record, "share_of_gemm", gpu) is None
+                continue
+            assert record["facts"]["units"] == "tensor cores"
+            share = metric(record, "share_of_gemm", gpu)["samples"]
+            assert share == pytest.approx([r / rate["ceiling"]["value"] for r in rate["samples"]])
+            assert 0.45e9 < rate["ceiling"]["value"] < 0.5e9  # of the invented device and the library's first proposal, a slow one
+        residuals = [c for c in record["checks"] if c["name"] == "residual"]
+        assert len(residuals) == 2 and all(0 <= c["value"] < c["limit"] == 16 for c in residuals)
+
+
+def test_without_a_size_it_takes_what_fits(tmp_path):
+    record, = run(tmp_path, cuda="memory=72200000", devices=1)
+    assert record["params"]["size"] == 256 and record["params"]["block"] == 64 and not failed(record)
+    record, = run(tmp_path, "--size", 5000, cuda="memory=72200000", devices=1, code=4)
+    assert record["outcome"] == "errored" and "order 5000 needs" in record["reason"]
+
+
+@pytest.mark.parametrize("name", ["NVIDIA_H20", "NVIDIA_H800", "NVIDIA_L40S", "NVIDIA_GeForce_RTX_4090"])
+def test_a_gpu_that_is_not_made_for_fp64_is_refused(tmp_path, name):
+    record, = run(tmp_path, "--size", 64, name=name, cuda="total=8.5e10", code=3)
+    assert record["outcome"] == "skipped" and "next: gemm, train or bandwidth" in record["reason"]
+
+
+def test_an_unknown_product_is_measured(tmp_path):
+    record, = run(tmp_path, "--size", 64, name="NVIDIA_X1", devices=1)
+    assert not failed(record) and metric(record, "flops_per_second") and not metric(record, "share_of_spec")
+
+
+def test_a_wrong_product_has_no_number(tmp_path):
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda="flip@1=gemm", code=1)
+    assert set(failed(record)) == {("residual", "1")}
+    assert metric(record, "flops_per_second", "0") and not metric(record, "flops_per_second", "1")
+
+
+@pytest.mark.parametrize("mistake", ["exchange", "update"])
+def test_a_lost_exchange_and_a_lost_update_have_no_number(tmp_path, mistake):
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda=f"flip@1={mistake}", code=1)
+    assert set(failed(record)) == {("residual", "1")}
+
+
+def test_a_panel_that_does_not_wait_for_its_update_is_found(tmp_path):
+    """The third wait is that of the second panel for the columns that the first one changes."""
+    record, = run(tmp_path, "--size", 300, "--block", 128, cuda="forget_wait@1=3", code=1)
+    assert set(failed(record)) == {("residual", "1")}
+
+
+def test_a_changed_element_is_found(tmp_path):
+    record, = run(tmp_path, "--size", 64, "--inject-fault", 0, code=1)
+    assert set(failed(record)) == {("residual", "0")}
+    assert not metric(record, "flops_per_second", "0") and metric(record, "flops_per_second", "1")
+    assert "the scaled residual is" in failed(record)["residual", "0"]
+
+
+@pytest.mark.parametrize("ranks", [0, 2])
+def test_a_gpu_that_fails_is_named_and_the_other_goes_on(tmp_path, ranks):
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda="die@1=60", ranks=ranks, code=1)
+    assert set(failed(record)) == {("gpu", "1")}
+    assert "GPU-00000000-0000-0000-0000-000000000001" in failed(record)["gpu", "1"]
+    assert metric(record, "flops_per_second", "0") and not metric(record, "flops_per_second", "1")
+
+
+def test_a_gpu_that_hangs_is_named(tmp_path):
+    record, = run(tmp_path, "--size", 100, "--block", 16, "--hang-after", "2s", cuda="hang@1=60", code=1)
+    assert set(failed(record)) == {("gpu", "1")}
+    assert "has not finished LU of order 100 after 2 s: it hangs" in failed(record)["gpu", "1"]
+    assert metric(record, "flops_per_second", "0")
+
+
+def test_ranks_share_the_gpus(tmp_path):
+    record, = run(tmp_path, "--size", 65, devices=4, ranks=2)
+    assert sorted(e["id"] for e in record["entities"] if e["kind"] == "gpu") == list("0123")
+    assert not failed(record) and all(metric(record, "flops_per_second", gpu) for gpu in "0123")
+
+
+def test_panels_are_factored_beside_the_updates(tmp_path):
+    """By the device's clock: launches alone, nearly all of which are of panels, products alone, both. One after the other,
+    both would take the sum."""
+    def seconds(start, flops):
+        record, = run(tmp_path, "--size", 256, "--block", 32, cuda=f"memory_rate=1e18 start={start} flops={flops}", devices=1)
+        return metric(record, "time_seconds")["samples"][0]
+    panels = seconds(1e-5, 1e18)
+    rate = 2 * (2 / 3 * 256 ** 3) / panels
+    products = seconds(0, rate)
+    both = seconds(1e-5, rate)
+    assert 0.5 < products / panels < 2
+    assert both < 0.8 * (products + panels), (panels, products, both)

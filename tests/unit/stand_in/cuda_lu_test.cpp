@@ -1,0 +1,88 @@
+// LU on a stand-in GPU, with the real kernels, beside LU on the host.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/cpu/lu.h"
+#include "bench/gpu/cuda/lu_unit.h"
+#include "sys/cpu/affinity.h"
+
+using namespace cb;
+
+namespace {
+
+cublaslt::Library opened_library() {
+  const auto opened = cublaslt::open();
+  if (const auto* absent = std::get_if<cublaslt::Absent>(&opened))
+    FAIL("the stand-in cuBLASLt was not opened: " << absent->reason.in(Lang::en));
+  return std::get<cublaslt::Library>(opened);
+}
+
+double solve(LuUnit& unit) {
+  unit.fill();
+  unit.start();
+  for (int64_t step = 0; step < unit.steps(); ++step) unit.step();
+  return unit.finish();
+}
+
+LuLibrary plain_library() {
+  return {[](const host_blas::Product<double>& p) {
+            for (int64_t i = 0; i < p.shape.m; ++i)
+              for (int64_t j = 0; j < p.shape.n; ++j) {
+                double sum = 0;
+                for (int64_t k = 0; k < p.shape.k; ++k)
+                  sum += p.a[i * p.lda + k] * p.b[k * p.ldb + j];
+                double& c = p.c[i * p.ldc + j];
+                c = p.alpha * sum + p.beta * c;
+              }
+          },
+          [](const host_blas::UnitLower& t) {
+            for (int64_t c = 0; c < t.columns; ++c)
+              for (int64_t i = 0; i < t.order; ++i)
+                for (int64_t k = 0; k < i; ++k)
+                  t.b[c * t.ldb + i] -= t.l[k * t.ldl + i] * t.b[c * t.ldb + k];
+          }};
+}
+
+}  // namespace
+
+TEST_CASE("a GPU solves the host's system, of any order and block, with the same bits twice") {
+  const cublaslt::Library library = opened_library();
+  const GpuUnit gpu{.device = {.ordinal = 0}};
+  Team team({allowed_cpus().at(0)});
+  for (const int64_t order : {1, 2, 7, 64, 65, 200}) {
+    for (const int64_t block : {8, 40, 300}) {
+      CAPTURE(order);
+      CAPTURE(block);
+      LuUnit unit(library, gpu, order, block, 7, 60);
+      CHECK(solve(unit) > 0);
+      const std::vector<double> x = unit.solution();
+      CHECK(unit.residual(false) < 1);
+      LinearSystem host(order, 7, team);
+      // The host makes the elements by itself: the same system is solved.
+      CHECK(host.residual(x, team) < 1);
+      const std::vector<double> of_host = host.solve(block, plain_library(), team, [] {});
+      double most = 0, size = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        most = std::max(most, std::abs(x[i] - of_host[i]));
+        size = std::max(size, std::abs(of_host[i]));
+      }
+      CHECK(most < 1e-10 * size);
+      solve(unit);
+      CHECK(unit.solution() == x);
+      CHECK_FALSE(unit.residual(true) < 16);
+    }
+  }
+}
+
+TEST_CASE("measuring products leaves no trace in the next solution") {
+  LuUnit unit(opened_library(), {.device = {.ordinal = 0}}, 90, 16, 7, 60);
+  solve(unit);
+  const std::vector<double> x = unit.solution();
+  CHECK(unit.product_rate() > 0);
+  solve(unit);
+  CHECK(unit.solution() == x);
+  LuUnit small(opened_library(), {.device = {.ordinal = 0}}, 9, 16, 7, 60);
+  CHECK(small.product_rate() == 0);
+}
