@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "model/counter_random.h"
@@ -108,6 +109,15 @@ std::vector<HostPair> half_to_half(const std::vector<int>& host_of_rank) {
   std::vector<HostPair> out;
   for (size_t i = 0; i < half; ++i) out.push_back({ranks[i], ranks[i + half]});
   return out;
+}
+
+bool has_all_hosts(const std::vector<HostPair>& pairs, const std::vector<int>& host_of_rank) {
+  std::set<int> paired;
+  for (const HostPair& p : pairs) {
+    paired.insert(host_of_rank[static_cast<size_t>(p.from)]);
+    paired.insert(host_of_rank[static_cast<size_t>(p.to)]);
+  }
+  return std::ranges::all_of(host_of_rank, [&](int host) { return paired.contains(host); });
 }
 
 }  // namespace cb::kv

@@ -71,5 +71,7 @@ TransferPlan plain(const CacheShape& shape, uint64_t most = kMostOfAMessage);
 // Who sends to whom. The ranks in the order of their hosts: each of the first half sends to the
 // one at the same place of the second half. An odd rank is left out.
 std::vector<HostPair> half_to_half(const std::vector<int>& host_of_rank);
+// Whether each host has a rank in one of these pairs.
+bool has_all_hosts(const std::vector<HostPair>& pairs, const std::vector<int>& host_of_rank);
 
 }  // namespace cb::kv

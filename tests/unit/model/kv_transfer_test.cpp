@@ -127,3 +127,15 @@ TEST_CASE(
   CHECK(half_to_half({0, 0, 1, 1, 2, 2}) == std::vector<HostPair>{{0, 3}, {1, 4}, {2, 5}});
   CHECK(half_to_half({0, 1, 2}) == std::vector<HostPair>{{0, 1}});
 }
+
+TEST_CASE("kv transfer: a host is left out only where its one rank is") {
+  const auto all = [](const std::vector<int>& hosts) {
+    return has_all_hosts(half_to_half(hosts), hosts);
+  };
+  CHECK(all({0, 1, 2, 3}));
+  CHECK_FALSE(all({0, 1, 2}));
+  CHECK_FALSE(all({0, 1, 2, 3, 4}));
+  CHECK(all({0, 0, 1, 1, 2, 2}));
+  CHECK(all({0, 0, 0, 1, 1, 1, 2, 2, 2}));  // the last rank is left out, its host is not
+  CHECK(all({0, 0, 0}));
+}
