@@ -47,7 +47,7 @@ TransferPlan plan_of(const KvPoint& point, const Tables& tables) {
 
 uint64_t memory_of_end(const KvPoint& point) {
   const auto staging = point.pack ? 2 * static_cast<uint64_t>(point.shape.layer_bytes()) : 0;
-  return PagePool::memory_bytes(point.shape) + staging;
+  return PagePool::memory_bytes(point.shape, staging);
 }
 
 double patience_of_end(const KvPoint& point) {
