@@ -187,6 +187,7 @@ PageData data_of_pair(Context& context, const KvPoint& point, const Seat& seat) 
 // the others' transfers as long as they do.
 KvPoint part_of(KvPoint whole, const Seat& seat, const Wires& wires) {
   whole.transfer_deadline = wires.transfer_deadline(whole);
+  whole.most_of_message = wires.most_of_message();
   if (seat.idle) whole.shape.layers = 0;
   return whole;
 }

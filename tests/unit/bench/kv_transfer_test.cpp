@@ -160,6 +160,19 @@ TEST_CASE("kv transfer: an end's memory is its pool, its guard zones, and stagin
   CHECK(memory_of_end(point) == 3 * 4 * 64 + 3 * 4096 + 2 * 4 * 64);
 }
 
+TEST_CASE("kv transfer: packed and joined messages are cut at what the ports take") {
+  KvPoint point{.shape = tiny_cache(), .scatter = false, .pack = true, .most_of_message = 128};
+  const Tables tables = tables_of(point, 0);
+  CHECK(plan_of(point, tables).messages() == 3 * 2);
+  point.most_of_message = 256;
+  CHECK(plan_of(point, tables).messages() == 3);
+  point.pack = false;
+  point.join = true;
+  CHECK(plan_of(point, tables).messages() == 3);
+  point.most_of_message = 128;
+  CHECK(plan_of(point, tables).messages() == 3 * 2);
+}
+
 TEST_CASE("kv transfer: faults as they are written") {
   CHECK(parse_page_fault("3")->kind == PageFaultKind::bitflip);
   CHECK(parse_page_fault("3")->rank == 3);

@@ -41,8 +41,10 @@ Tables tables_of(const KvPoint& point, int pair) {
 }
 
 TransferPlan plan_of(const KvPoint& point, const Tables& tables) {
-  return point.pack ? packed(point.shape, tables.from, tables.to, origin_of_staging(point.shape))
-                    : by_pages(point.shape, tables.from, tables.to, point.join);
+  const uint64_t most = point.most_of_message;
+  return point.pack
+             ? packed(point.shape, tables.from, tables.to, origin_of_staging(point.shape), most)
+             : by_pages(point.shape, tables.from, tables.to, point.join, most);
 }
 
 uint64_t memory_of_end(const KvPoint& point) {
@@ -64,7 +66,7 @@ KvSession::KvSession(Context& context, const KvPoint& point, const GroupComm& gr
       wire_(wire),
       tables_(tables_of(point, seat.pair)),
       pages_(plan_of(point, tables_)),
-      plain_(plain(point.shape)),
+      plain_(plain(point.shape, point.most_of_message)),
       pool_(wire.memory(), data) {
   const Watchdog::Bounded filling(context_.watchdog, patience_of_end(point_));
   if (seat_.sends) pool_.fill(tables_.from, transfer_);

@@ -19,6 +19,14 @@ verbs::Spec spec_of_writes(const Params& params) {
   return spec;
 }
 
+// Messages are cut at what all ports take: only a page can be too large.
+verbs::OptionNames names_of_writes() {
+  return {.subject = "clusterbench kv-transfer",
+          .depth = "--window",
+          .entries = "--window",
+          .bytes = "--page-tokens with pages of"};
+}
+
 int host_of(const Context& context, int rank) {
   return context.place.host_of_rank[static_cast<size_t>(rank)];
 }
@@ -34,18 +42,32 @@ Wires::Wires(Context& context, const Params& params, const std::vector<KvPoint>&
     host_rates_ = all.max(rates);
     return;
   }
-  verbs_ = verbs::set_up(context, params.texts("rails"));
+  verbs_ = verbs::set_up(context, params.texts("rails"), names_of_writes());
   skip_ = verbs_->skip;
   if (!skip_.empty()) return;
+  most_ = static_cast<uint64_t>(context.comm.min(static_cast<double>(most_of_ports())));
   std::vector<verbs::Point> wanted;
   for (const KvPoint& point : points) wanted.push_back({spec(point), params});
-  verbs::require_supported(context, *verbs_, wanted);
+  verbs::require_supported(context, *verbs_, wanted, names_of_writes());
 }
 
 verbs::Spec Wires::spec(const KvPoint& point) const {
   verbs::Spec out = common_;
-  out.bytes =
-      static_cast<uint64_t>(point.pack ? point.shape.layer_bytes() : point.shape.page_bytes());
+  out.bytes = point.pack ? std::min(static_cast<uint64_t>(point.shape.layer_bytes()), most_)
+                         : static_cast<uint64_t>(point.shape.page_bytes());
+  return out;
+}
+
+uint64_t Wires::most_of_ports() const {
+  uint64_t out = kMostOfAMessage;
+  for (const RdmaPort& port : verbs_->rails) {
+    try {
+      const uint64_t most = verbs_->pool->get(port)->port.max_msg_sz;
+      if (most > 0) out = std::min(out, most);
+    } catch (const std::exception&) {
+      // The pairs of this port will report it.
+    }
+  }
   return out;
 }
 

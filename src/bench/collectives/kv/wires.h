@@ -19,6 +19,8 @@ class Wires {
 
   // Why nothing can be measured; empty if something can.
   const Said& skip() const { return skip_; }
+  // Bytes of the largest message that all NICs take.
+  uint64_t most_of_message() const { return most_; }
   // After how many seconds a transfer is given up; 0: never by the wire itself.
   double transfer_deadline(const KvPoint& point) const;
   // Collective over all ranks. Throws Error where this end cannot connect; null if another one
@@ -32,11 +34,13 @@ class Wires {
  private:
   std::unique_ptr<PageWire> make(Context& context, const KvPoint& point, const PairEnd& end) const;
   verbs::Spec spec(const KvPoint& point) const;
+  uint64_t most_of_ports() const;
   int rail_of(const Context& context, int rank) const;
 
   Said skip_;
   std::optional<verbs::Setup> verbs_;  // if pages go by RDMA
   verbs::Spec common_;
+  uint64_t most_ = kMostOfAMessage;
   std::vector<double> host_rates_;  // of each rank's host, for MPI; 0: unknown
 };
 
