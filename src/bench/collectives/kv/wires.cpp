@@ -53,8 +53,10 @@ Wires::Wires(Context& context, const Params& params, const std::vector<KvPoint>&
 
 verbs::Spec Wires::spec(const KvPoint& point) const {
   verbs::Spec out = common_;
-  out.bytes = point.pack ? std::min(static_cast<uint64_t>(point.shape.layer_bytes()), most_)
-                         : static_cast<uint64_t>(point.shape.page_bytes());
+  // A page is never cut; joined pages may be as long as a layer.
+  const auto page = static_cast<uint64_t>(point.shape.page_bytes());
+  const uint64_t whole = std::min(static_cast<uint64_t>(point.shape.layer_bytes()), most_);
+  out.bytes = point.pack ? whole : point.join ? std::max(page, whole) : page;
   return out;
 }
 
