@@ -12,6 +12,7 @@
 #include "kernels/gemm_data.h"
 #include "kernels/hash.h"
 #include "kernels/march.h"
+#include "kernels/moe.h"
 #include "kernels/overhead.h"
 #include "kernels/sm_chain.h"
 #include "kernels/stream.h"
@@ -21,7 +22,7 @@ namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 4;
+inline constexpr int cuda_table_version = 5;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -101,6 +102,9 @@ struct CudaTable {
   decltype(&cb::kernels::launch_march_compare) launch_march_compare;
   decltype(&cb::kernels::launch_march_turn) launch_march_turn;
   decltype(&cb::kernels::launch_march_write) launch_march_write;
+  decltype(&cb::kernels::launch_moe_add) launch_moe_add;
+  decltype(&cb::kernels::launch_moe_pack) launch_moe_pack;
+  decltype(&cb::kernels::launch_moe_places) launch_moe_places;
   decltype(&cb::kernels::launch_read) launch_read;
   decltype(&cb::kernels::launch_spin) launch_spin;
   decltype(&cb::kernels::launch_train_adamw) launch_train_adamw;

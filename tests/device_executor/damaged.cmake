@@ -7,3 +7,4 @@ cb_damaged_kernel(one_word_for_all march "data[i] = march_word" "data[0] = march
 cb_damaged_kernel(early_end hash "  Wide sum = 0, bad = 0;" "  if (first_word() >= words) return;\n  Wide sum = 0, bad = 0;")
 cb_damaged_kernel(one_column train_loss "* e.width + column] +=" "* e.width] +=")
 cb_damaged_kernel(one_too_far train_optimizer "i < end" "i <= end")
+cb_damaged_kernel(no_last_barrier moe "    __syncthreads();  // the next round writes the same variable\n" "")

@@ -10,6 +10,7 @@
 #include "kernels/fill_verify.h"
 #include "kernels/hash.h"
 #include "kernels/march.h"
+#include "kernels/moe.h"
 #include "kernels/sm_chain.h"
 #include "kernels/train.h"
 
@@ -54,5 +55,6 @@ int one_column_train_embed_backward(const float* dout, float* dtable, const Trai
                                     void* stream);
 int one_too_far_train_squares(const float* x, std::int64_t count, double* parts, double* out,
                               void* stream);
+int no_last_barrier_moe_places(const MoeRoutes& routes, void* stream);
 
 }  // namespace cb::kernels
