@@ -138,6 +138,24 @@ def nothing_left():
 
 
 @pytest.fixture
+def stand_in_gpus(monkeypatch, tmp_path):
+    """Jobs run on a host of four stand-in GPUs with a stand-in NCCL in the order of their streams; what a test says of them comes behind."""
+    build = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+    product = "name=NVIDIA_H100_80GB_HBM3"
+
+    def say(cuda="", nccl="", devices=4):
+        monkeypatch.setattr(sys.modules[__name__], "BINARY", build / "bin" / "clusterbench_fake_gpu")
+        monkeypatch.setenv("CLUSTERBENCH_FAKE_CUDA", f"devices={devices} memory=67108864 {product} total=8.5e10 {cuda}")
+        monkeypatch.setenv("CLUSTERBENCH_FAKE_NVML", f"gpus={devices} {product} memory_total_bytes=8.5e10 clock_hertz=1.5e9")
+        monkeypatch.setenv("FAKE_NCCL", f"streams,{nccl}")
+        monkeypatch.setenv("FAKE_NCCL_LOG", str(tmp_path / "nccl.log"))
+        for name in ("cublaslt", "nvml", "nccl"):
+            monkeypatch.setenv(f"CLUSTERBENCH_{name.upper()}_LIBRARY", str(build / "fake" / f"fake_{name}.so"))
+    say()
+    return say
+
+
+@pytest.fixture
 def rank_dies(job, nothing_left):
     """A rank of four is killed while it measures: the job ends, names it, and leaves nothing."""
     def check(victim, *args):

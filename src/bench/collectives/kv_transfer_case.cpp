@@ -1,6 +1,6 @@
 // The cache of keys and values of a prompt goes from a host that reads prompts to one that
-// generates: page by page between scattered blocks, layer after layer, over MPI or RDMA writes, and
-// in turn with it the same bytes in large messages. docs/methods/kv-transfer.md.
+// generates: page by page between scattered blocks, layer after layer, over MPI, RDMA writes or
+// NCCL, and in turn with it the same bytes in large messages. docs/methods/kv-transfer.md.
 #include <algorithm>
 #include <optional>
 

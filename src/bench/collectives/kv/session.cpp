@@ -109,7 +109,9 @@ double KvSession::cycle(Spans& spans) {
 std::vector<double> KvSession::transfer(const TransferPlan& plan, const BlockTable& at_receiver,
                                         bool spoiled) {
   prepare();
+  on_wire([this] { wire_.load(); });
   std::vector<double> at = take_turns(plan);
+  on_wire([this] { wire_.unload(); });
   if (failure_.empty()) {
     const Watchdog::Bounded looking(context_.watchdog, patience_of_end(point_));
     if (spoiled) spoil();
@@ -158,13 +160,24 @@ void KvSession::meet_for_turn() {
 std::vector<double> KvSession::move(const TransferPlan& plan) {
   const Watchdog::Bounded moving(context_.watchdog, point_.transfer_deadline);
   const double start = monotonic_seconds();
+  std::vector<double> at;
+  on_wire([&] {
+    if (seat_.sends)
+      at = wire_.send(plan);
+    else
+      wire_.receive(plan);
+  });
+  return at.empty() ? std::vector{monotonic_seconds() - start} : at;
+}
+
+// An end that has failed does nothing more; any_ended() tells the others.
+void KvSession::on_wire(const std::function<void()>& call) {
+  if (!failure_.empty()) return;
   try {
-    if (seat_.sends) return wire_.send(plan);
-    wire_.receive(plan);
+    call();
   } catch (const std::exception& e) {
     failure_ = said("said.of", seat_.name, said_by(e));
   }
-  return {monotonic_seconds() - start};
 }
 
 // The pages before and after the planted one are in the same layer, if it has several.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +62,7 @@ class KvSession {
   std::vector<double> take_turns(const TransferPlan& plan);
   void meet_for_turn();
   std::vector<double> move(const TransferPlan& plan);
+  void on_wire(const std::function<void()>& call);
   void prepare();
   void spoil();
   void verify(const BlockTable& mine);

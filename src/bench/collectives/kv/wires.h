@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "bench/collectives/kv/nccl_wires.h"
 #include "bench/collectives/kv/options.h"
 #include "bench/collectives/kv/page_wire.h"
 #include "bench/collectives/kv/session.h"
@@ -32,6 +33,7 @@ class Wires {
                                  const Seat& seat) const;
 
  private:
+  void open_gpus(Context& context, double hang_after);
   std::unique_ptr<PageWire> make(Context& context, const KvPoint& point, const PairEnd& end) const;
   verbs::Spec spec(const KvPoint& point) const;
   uint64_t most_of_ports() const;
@@ -39,9 +41,11 @@ class Wires {
 
   Said skip_;
   std::optional<verbs::Setup> verbs_;  // if pages go by RDMA
+  std::unique_ptr<NcclWires> nccl_;    // if they go from GPU to GPU
+  double margin_seconds_ = 0;          // of a transfer's deadline; 0: there is none
   verbs::Spec common_;
   uint64_t most_ = kMostOfAMessage;
-  std::vector<double> host_rates_;  // of each rank's host, for MPI; 0: unknown
+  std::vector<double> host_rates_;  // of each rank's host, for MPI and NCCL; 0: unknown
 };
 
 }  // namespace cb::kv
