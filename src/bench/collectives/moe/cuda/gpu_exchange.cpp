@@ -25,26 +25,33 @@ nccl::Devices device_of(const GpuUnit& unit) {
 
 }  // namespace
 
+GpuExchange::OnGpu::OnGpu(const GpuExchange& of, const GpuUnit& unit)
+    : devices(device_of(unit)),
+      gpu(static_cast<nccl::Gpu*>(devices.front().get())),
+      tokens(gpu->buffer(of.tokens_->bytes(), nullptr)),
+      send(gpu->buffer(of.out_.bytes(), nullptr)),
+      receive(gpu->buffer(of.in_.bytes(), nullptr)),
+      results(gpu->buffer(of.back_out_.bytes(), nullptr)),
+      returned(gpu->buffer(of.back_in_.bytes(), nullptr)),
+      sums(gpu->buffer(of.sums_->bytes(), nullptr)),
+      experts(of.routes_.sent.experts.size() * sizeof(int32_t)),
+      weights(of.routes_.sent.experts.size() * sizeof(float)),
+      places(static_cast<size_t>(of.routes_.router.tokens) * of.counts_from_.size() *
+             sizeof(int32_t)),
+      counts(2 * of.counts_from_.size() * sizeof(int32_t)),
+      told(of.counts_from_.size() * sizeof(int32_t), true) {}
+
 GpuExchange::GpuExchange(Routes routes, const TokenData& data, std::vector<std::string> who_of_rank,
                          const GpuMoeTools& tools, std::string point)
     : ExpertExchange(std::move(routes), data, std::move(who_of_rank)),
       tools_(tools),
       point_(std::move(point)),
-      devices_(device_of(tools.unit)),
-      gpu_(static_cast<nccl::Gpu*>(devices_.front().get())),
-      tokens_there_(room(tokens_->bytes())),
-      send_there_(room(out_.bytes())),
-      receive_there_(room(in_.bytes())),
-      results_there_(room(back_out_.bytes())),
-      returned_there_(room(back_in_.bytes())),
-      sums_there_(room(sums_->bytes())),
-      experts_there_(routes_.sent.experts.size() * sizeof(int32_t)),
-      weights_there_(routes_.sent.experts.size() * sizeof(float)),
-      places_there_(static_cast<size_t>(routes_.router.tokens) * counts_from_.size() *
-                    sizeof(int32_t)),
-      counts_there_(2 * counts_from_.size() * sizeof(int32_t)),
-      told_(counts_from_.size() * sizeof(int32_t), true) {
+      there_(std::make_unique<OnGpu>(*this, tools.unit)) {
   upload_routes();
+}
+
+GpuExchange::~GpuExchange() {
+  if (!failed_.empty()) static_cast<void>(there_.release());
 }
 
 uint64_t GpuExchange::device_bytes(const Routes& routes, const TokenFormat& format) {
@@ -62,15 +69,16 @@ void GpuExchange::upload_routes() {
   for (size_t i = 0; i < routes_.sent.experts.size(); ++i)
     weights.push_back(
         static_cast<float>(weight_of_place(static_cast<int>(i % k), static_cast<int>(k))));
-  cuda::copy(experts_there_.data(), routes_.sent.experts.data(), experts_there_.bytes(), stream());
-  cuda::copy(weights_there_.data(), weights.data(), weights_there_.bytes(), stream());
+  cuda::copy(there_->experts.data(), routes_.sent.experts.data(), there_->experts.bytes(),
+             stream());
+  cuda::copy(there_->weights.data(), weights.data(), there_->weights.bytes(), stream());
   cuda::wait(stream(), tools_.hang_after, "copying the router's choices");
 }
 
 void GpuExchange::connect() {
   const nccl::CommOptions options{.wait_seconds = limit_of_exchange(tools_.hang_after)};
   comms_ = std::make_unique<nccl::Communicators>(tools_.library, tools_.context, tools_.group,
-                                                 devices_, options);
+                                                 there_->devices, options);
 }
 
 // What fails here is told by agree(), in which all ranks meet. Those that wait for this one's
@@ -78,7 +86,7 @@ void GpuExchange::connect() {
 void GpuExchange::attempt(const char* what, const std::function<void()>& call) {
   if (!failed_.empty()) return;
   try {
-    gpu_->select();
+    there_->gpu->select();
     call();
   } catch (const std::exception& e) {
     failed_ = nccl::gpu_failure(tools_.unit, what, e);
@@ -97,21 +105,21 @@ void GpuExchange::timed_call(const char* what, const std::function<void()>& queu
   attempt(what, [&] {
     tools_.context.watchdog.note(
         fmt::format("{}, {} on {}", point_, what, entity_name(tools_.unit.entity)));
-    begin_.record(stream());
+    there_->begin.record(stream());
     queue();
-    end_.record(stream());
+    there_->end.record(stream());
     comms_->finish(what);
-    seconds_ = end_.seconds_since(begin_);
+    seconds_ = there_->end.seconds_since(there_->begin);
   });
 }
 
 kernels::MoeRoutes GpuExchange::routes_there() const {
-  return {static_cast<const int32_t*>(experts_there_.data()),
+  return {static_cast<const int32_t*>(there_->experts.data()),
           routes_.router.tokens,
           routes_.router.top_k,
           routes_.router.ranks,
           routes_.router.experts_of_rank(),
-          static_cast<int32_t*>(places_there_.data()),
+          static_cast<int32_t*>(there_->places.data()),
           counts(0)};
 }
 
@@ -125,24 +133,24 @@ void GpuExchange::exchange_counts() {
     nccl::abi::Result result = nccl::abi::kSuccess;
     for (size_t r = 0; r < counts_from_.size() && went_well(result); ++r) {
       const int peer = static_cast<int>(r);
-      result =
-          call.send(counts(0) + r, 1, nccl::abi::kInt32, peer, comms_->comm(0), gpu_->stream());
+      result = call.send(counts(0) + r, 1, nccl::abi::kInt32, peer, comms_->comm(0),
+                         there_->gpu->stream());
       if (went_well(result))
-        result =
-            call.recv(counts(1) + r, 1, nccl::abi::kInt32, peer, comms_->comm(0), gpu_->stream());
+        result = call.recv(counts(1) + r, 1, nccl::abi::kInt32, peer, comms_->comm(0),
+                           there_->gpu->stream());
     }
     return result;
   });
-  cuda::copy(told_.data(), counts(1), told_.bytes(), stream());
+  cuda::copy(there_->told.data(), counts(1), there_->told.bytes(), stream());
 }
 
 void GpuExchange::pack() {
   const TokenFormat& format = data_.format();
   cuda::check_launch(
       kernels::launch_moe_pack(
-          {routes_there(), static_cast<const float*>(weights_there_.data()),
-           reinterpret_cast<const unsigned char*>(tokens_there_->data()),
-           reinterpret_cast<unsigned char*>(send_there_->data()), format.dispatch_payload(),
+          {routes_there(), static_cast<const float*>(there_->weights.data()),
+           reinterpret_cast<const unsigned char*>(there_->tokens->data()),
+           reinterpret_cast<unsigned char*>(there_->send->data()), format.dispatch_payload(),
            format.dispatch_row(data_.top_k()), routes_.rank},
           stream().handle()),
       "moe_pack");
@@ -159,9 +167,11 @@ void GpuExchange::exchange(const Buffer& send, const RowBlocks& out, const Buffe
       const size_t leave = static_cast<size_t>(out.rows[r]) * out.row_bytes;
       const size_t come = static_cast<size_t>(in.rows[r]) * in.row_bytes;
       if (leave > 0 && went_well(result))
-        result = call.send(from, leave, nccl::abi::kUint8, peer, comms_->comm(0), gpu_->stream());
+        result =
+            call.send(from, leave, nccl::abi::kUint8, peer, comms_->comm(0), there_->gpu->stream());
       if (come > 0 && went_well(result))
-        result = call.recv(to, come, nccl::abi::kUint8, peer, comms_->comm(0), gpu_->stream());
+        result =
+            call.recv(to, come, nccl::abi::kUint8, peer, comms_->comm(0), there_->gpu->stream());
       from += leave;
       to += come;
     }
@@ -171,8 +181,8 @@ void GpuExchange::exchange(const Buffer& send, const RowBlocks& out, const Buffe
 
 void GpuExchange::add() {
   const TokenFormat& format = data_.format();
-  cuda::check_launch(kernels::launch_moe_add({routes_there(), returned_there_->data(),
-                                              reinterpret_cast<float*>(sums_there_->data()),
+  cuda::check_launch(kernels::launch_moe_add({routes_there(), there_->returned->data(),
+                                              reinterpret_cast<float*>(there_->sums->data()),
                                               format.hidden, format.combine_bytes == 2 ? 1 : 0},
                                              stream().handle()),
                      "moe_add");
@@ -183,35 +193,35 @@ void GpuExchange::dispatch() {
   timed_call("dispatch", [&] {
     const double began = monotonic_seconds();
     find_places();
-    counting_.record(stream());
+    there_->counting.record(stream());
     exchange_counts();
-    counting_.spin(tools_.hang_after, "finding the places of tokens");
+    there_->counting.spin(tools_.hang_after, "finding the places of tokens");
     comms_->finish("exchange of counts");
-    const auto* told = static_cast<const int32_t*>(told_.data());
+    const auto* told = static_cast<const int32_t*>(there_->told.data());
     std::copy(told, told + counts_from_.size(), counts_from_.begin());
     pack();
-    packed_.record(stream());
-    exchange(send_there_, out_, receive_there_, in_);
-    packed_.spin(tools_.hang_after, "packing tokens");
-    counting_at_ = began + counting_.seconds_since(begin_);
-    packed_at_ = began + packed_.seconds_since(begin_);
+    there_->packed.record(stream());
+    exchange(there_->send, out_, there_->receive, in_);
+    there_->packed.spin(tools_.hang_after, "packing tokens");
+    counting_at_ = began + there_->counting.seconds_since(there_->begin);
+    packed_at_ = began + there_->packed.seconds_since(there_->begin);
   });
 }
 
 void GpuExchange::dispatch_rows() {
-  timed_call("exchange of tokens", [&] { exchange(send_there_, out_, receive_there_, in_); });
+  timed_call("exchange of tokens", [&] { exchange(there_->send, out_, there_->receive, in_); });
 }
 
 void GpuExchange::combine() {
   timed_call("combine", [&] {
-    exchange(results_there_, back_out_, returned_there_, back_in_);
+    exchange(there_->results, back_out_, there_->returned, back_in_);
     add();
   });
 }
 
 void GpuExchange::combine_rows() {
   timed_call("exchange of results",
-             [&] { exchange(results_there_, back_out_, returned_there_, back_in_); });
+             [&] { exchange(there_->results, back_out_, there_->returned, back_in_); });
 }
 
 void GpuExchange::add_rows() {
@@ -224,10 +234,10 @@ void GpuExchange::add_rows() {
 void GpuExchange::prepare(uint64_t iteration) {
   ExpertExchange::prepare(iteration);
   attempt("making tokens", [&] {
-    store(tokens_there_, *tokens_);
-    sums_there_->set({0, sums_there_->bytes()}, poison_value());
-    cuda::fill(counts_there_.data(), 0xff, counts_there_.bytes(), stream());
-    cuda::fill(places_there_.data(), 0xff, places_there_.bytes(), stream());
+    store(there_->tokens, *tokens_);
+    there_->sums->set({0, there_->sums->bytes()}, poison_value());
+    cuda::fill(there_->counts.data(), 0xff, there_->counts.bytes(), stream());
+    cuda::fill(there_->places.data(), 0xff, there_->places.bytes(), stream());
     comms_->finish("making tokens");
   });
 }
@@ -235,25 +245,25 @@ void GpuExchange::prepare(uint64_t iteration) {
 void GpuExchange::poison_rows() {
   ExpertExchange::poison_rows();
   attempt("overwriting rows", [&] {
-    receive_there_->set({0, receive_there_->bytes()}, poison_value());
+    there_->receive->set({0, there_->receive->bytes()}, poison_value());
   });
 }
 
 void GpuExchange::poison_returned() {
   attempt("overwriting rows", [&] {
-    returned_there_->set({0, returned_there_->bytes()}, poison_value());
+    there_->returned->set({0, there_->returned->bytes()}, poison_value());
   });
 }
 
 void GpuExchange::run_experts() {
   ExpertExchange::run_experts();
-  attempt("copying results", [&] { store(results_there_, *results_); });
+  attempt("copying results", [&] { store(there_->results, *results_); });
 }
 
 bool GpuExchange::guards_intact() const {
   if (!failed_.empty()) return true;  // nothing is known of it
-  for (const Buffer* one : {&tokens_there_, &send_there_, &receive_there_, &results_there_,
-                            &returned_there_, &sums_there_})
+  for (const Buffer* one : {&there_->tokens, &there_->send, &there_->receive, &there_->results,
+                            &there_->returned, &there_->sums})
     if (!(*one)->guards_intact()) return false;
   return ExpertExchange::guards_intact();
 }
@@ -270,19 +280,19 @@ void GpuExchange::store(const Buffer& to, CollectiveBuffer& from) {
 }
 
 void GpuExchange::fetch_rows() {
-  attempt("copying rows", [&] { fetch(*receive_, receive_there_); });
+  attempt("copying rows", [&] { fetch(*receive_, there_->receive); });
 }
 
 void GpuExchange::store_rows() {
-  attempt("copying rows", [&] { store(receive_there_, *receive_); });
+  attempt("copying rows", [&] { store(there_->receive, *receive_); });
 }
 
 void GpuExchange::fetch_sums() {
-  attempt("copying sums", [&] { fetch(*sums_, sums_there_); });
+  attempt("copying sums", [&] { fetch(*sums_, there_->sums); });
 }
 
 void GpuExchange::store_sums() {
-  attempt("copying sums", [&] { store(sums_there_, *sums_); });
+  attempt("copying sums", [&] { store(there_->sums, *sums_); });
 }
 
 }  // namespace cb::moe

@@ -29,6 +29,7 @@ class GpuExchange final : public ExpertExchange {
   // Takes memory. connect() comes next.
   GpuExchange(Routes routes, const TokenData& data, std::vector<std::string> who_of_rank,
               const GpuMoeTools& tools, std::string point);
+  ~GpuExchange() override;
   // Collective. Makes the communicator.
   void connect();
 
@@ -50,6 +51,20 @@ class GpuExchange final : public ExpertExchange {
  private:
   using Buffer = std::unique_ptr<nccl::DeviceBuffer>;
 
+  // What lies on the GPU. It is left behind there where the GPU has failed: freeing would wait for
+  // what is queued, perhaps for ever.
+  struct OnGpu {
+    OnGpu(const GpuExchange& of, const GpuUnit& unit);
+
+    nccl::Devices devices;
+    nccl::Gpu* gpu;
+    Buffer tokens, send, receive, results, returned, sums;
+    // tokens × top_k, tokens × ranks; of the ranks, to them and behind it from them.
+    cuda::DeviceMemory experts, weights, places, counts;
+    cuda::HostMemory told;  // counts from the ranks
+    cuda::Event begin, counting, packed, end;
+  };
+
   bool guards_intact() const override;
   void fetch_rows() override;
   void store_rows() override;
@@ -67,21 +82,14 @@ class GpuExchange final : public ExpertExchange {
   kernels::MoeRoutes routes_there() const;
   void fetch(CollectiveBuffer& to, const Buffer& from);
   void store(const Buffer& to, CollectiveBuffer& from);
-  Buffer room(uint64_t bytes) { return gpu_->buffer(bytes, nullptr); }
-  const cuda::Stream& stream() const { return gpu_->queue(); }
+  const cuda::Stream& stream() const { return there_->gpu->queue(); }
   int32_t* counts(size_t first) const {
-    return static_cast<int32_t*>(counts_there_.data()) + first * counts_from_.size();
+    return static_cast<int32_t*>(there_->counts.data()) + first * counts_from_.size();
   }
 
   GpuMoeTools tools_;
   std::string point_;
-  nccl::Devices devices_;
-  nccl::Gpu* gpu_;
-  Buffer tokens_there_, send_there_, receive_there_, results_there_, returned_there_, sums_there_;
-  // tokens × top_k, tokens × ranks; of the ranks, to them and behind it from them.
-  cuda::DeviceMemory experts_there_, weights_there_, places_there_, counts_there_;
-  cuda::HostMemory told_;  // counts from the ranks
-  cuda::Event begin_, counting_, packed_, end_;
+  std::unique_ptr<OnGpu> there_;
   std::unique_ptr<nccl::Communicators> comms_;
   std::optional<double> seconds_;
   Said failed_;
