@@ -15,6 +15,7 @@
 #include "kernels/infer.h"
 #include "kernels/lu.h"
 #include "kernels/march.h"
+#include "kernels/moe.h"
 #include "kernels/overhead.h"
 #include "kernels/sm_chain.h"
 #include "kernels/stream.h"
@@ -126,6 +127,9 @@ struct CudaTable {
   decltype(&cb::kernels::launch_march_compare) launch_march_compare;
   decltype(&cb::kernels::launch_march_turn) launch_march_turn;
   decltype(&cb::kernels::launch_march_write) launch_march_write;
+  decltype(&cb::kernels::launch_moe_add) launch_moe_add;
+  decltype(&cb::kernels::launch_moe_pack) launch_moe_pack;
+  decltype(&cb::kernels::launch_moe_places) launch_moe_places;
   decltype(&cb::kernels::launch_read) launch_read;
   decltype(&cb::kernels::launch_spin) launch_spin;
   decltype(&cb::kernels::launch_train_adamw) launch_train_adamw;

@@ -8,7 +8,8 @@ namespace cb {
 Case info_case();
 Case preflight_case();
 Case mpi_case();
-Case moe_case();
+Case moe_cpu_case();
+Case moe_gpu_case();
 Case kv_transfer_case();
 Case nccl_case();
 Case overlap_case();

@@ -193,7 +193,7 @@ class Collector {
     for (const Metric& metric : record.metrics) {
       if (metric.name != rule.metric) continue;
       ++found;
-      cover(record.entities[metric.entity]);
+      cover(record, metric.entity);
       if (!rule.compares_parts_of_host()) judge_metric(record, metric, rule);
     }
     if (found == 0 && covered_.empty())
@@ -236,7 +236,7 @@ class Collector {
       f.wrong_data = true;
       f.waivable = false;
       f.badness = kWorst;
-      cover(f.entity);
+      cover(record, check.entity);
       evidence_.findings.push_back(std::move(f));
     }
   }
@@ -343,7 +343,7 @@ class Collector {
       if (check.name != rule.check) continue;
       ++evidence_.checks;
       const Entity& entity = record.entities[check.entity];
-      cover(entity);
+      cover(record, check.entity);
       Finding& f = by_entity.try_emplace(check.entity, finding(entity)).first->second;
       f.unit = "count";
       f.limit = 0;
@@ -361,13 +361,20 @@ class Collector {
     // A check made over all entities names only the entity that it found (a suspect). The other
     // entities with metrics in the record have contributed too.
     if (!by_entity.empty()) {
-      for (const Metric& metric : record.metrics) cover(record.entities[metric.entity]);
+      for (const Metric& metric : record.metrics) cover(record, metric.entity);
     }
     for (auto& [index, f] : by_entity) evidence_.findings.push_back(std::move(f));
   }
 
-  // Notes the hosts that an entity stands for.
-  void cover(const Entity& entity) {
+  // Notes the hosts that an entity stands for. All pairs together stand for the hosts of the pairs.
+  void cover(const Record& record, size_t index) {
+    if (record.entities[index].kind != "pairs") return cover_entity(record.entities[index]);
+    for (const Entity& entity : record.entities) {
+      if (entity.kind == "pair") cover_entity(entity);
+    }
+  }
+
+  void cover_entity(const Entity& entity) {
     if (!job_->host.empty()) {
       covered_.insert(job_->host);
     } else if (entity.kind == "cluster" || entity.kind == "group" || entity.host.empty()) {

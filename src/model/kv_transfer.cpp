@@ -1,7 +1,9 @@
 #include "model/kv_transfer.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "model/counter_random.h"
@@ -98,16 +100,47 @@ TransferPlan plain(const CacheShape& shape, uint64_t most) {
   return out;
 }
 
-std::vector<HostPair> half_to_half(const std::vector<int>& host_of_rank) {
-  std::vector<int> ranks(host_of_rank.size());
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) {
-    return host_of_rank[static_cast<size_t>(a)] < host_of_rank[static_cast<size_t>(b)];
-  });
-  const size_t half = ranks.size() / 2;
-  std::vector<HostPair> out;
-  for (size_t i = 0; i < half; ++i) out.push_back({ranks[i], ranks[i + half]});
+namespace {
+
+// The ranks at each place of a host, in the order of the hosts.
+std::vector<std::vector<int>> ranks_by_place(const std::vector<int>& host_of_rank) {
+  std::map<int, std::vector<int>> of_host;
+  for (size_t r = 0; r < host_of_rank.size(); ++r)
+    of_host[host_of_rank[r]].push_back(static_cast<int>(r));
+  if (of_host.size() == 1) return {of_host.begin()->second};
+  std::vector<std::vector<int>> out;
+  for (const auto& [host, ranks] : of_host) {
+    if (out.size() < ranks.size()) out.resize(ranks.size());
+    for (size_t place = 0; place < ranks.size(); ++place) out[place].push_back(ranks[place]);
+  }
   return out;
+}
+
+}  // namespace
+
+// Of an odd number another host is left out at each place, so that two places reach all hosts.
+std::vector<HostPair> half_to_half(const std::vector<int>& host_of_rank) {
+  std::vector<HostPair> out;
+  size_t place = 0;
+  for (std::vector<int>& ranks : ranks_by_place(host_of_rank)) {
+    const size_t half = ranks.size() / 2;
+    if (ranks.size() % 2 == 1)
+      std::rotate(ranks.begin(), ranks.begin() + static_cast<int64_t>(place % ranks.size()),
+                  ranks.end());
+    for (size_t i = 0; i < half; ++i) out.push_back({ranks[i], ranks[i + half]});
+    ++place;
+  }
+  std::ranges::sort(out, {}, &HostPair::from);
+  return out;
+}
+
+bool has_all_hosts(const std::vector<HostPair>& pairs, const std::vector<int>& host_of_rank) {
+  std::set<int> paired;
+  for (const HostPair& p : pairs) {
+    paired.insert(host_of_rank[static_cast<size_t>(p.from)]);
+    paired.insert(host_of_rank[static_cast<size_t>(p.to)]);
+  }
+  return std::ranges::all_of(host_of_rank, [&](int host) { return paired.contains(host); });
 }
 
 }  // namespace cb::kv

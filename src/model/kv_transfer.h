@@ -68,8 +68,11 @@ TransferPlan packed(const CacheShape& shape, const BlockTable& from, const Block
 // Each layer's part of the pool as it lies, in the largest messages: what pages are compared with.
 TransferPlan plain(const CacheShape& shape, uint64_t most = kMostOfAMessage);
 
-// Who sends to whom. The ranks in the order of their hosts: each of the first half sends to the
-// one at the same place of the second half. An odd rank is left out.
+// Who sends to whom, always from one place of a host to the same place of another one, so that both
+// have the same rail: the first half of the hosts sends to the second. One host alone pairs its own
+// ranks half to half. Of an odd number one is left out.
 std::vector<HostPair> half_to_half(const std::vector<int>& host_of_rank);
+// Whether each host has a rank in one of these pairs.
+bool has_all_hosts(const std::vector<HostPair>& pairs, const std::vector<int>& host_of_rank);
 
 }  // namespace cb::kv

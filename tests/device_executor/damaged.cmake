@@ -11,3 +11,4 @@ cb_damaged_kernel(no_wait_for_scores infer_attention "keys, scores);\n  __syncth
 cb_damaged_kernel(one_position_more infer_attention "positions_seen(a) - first" "positions_seen(a) + 1 - first")
 cb_damaged_kernel(no_meeting lu "    __syncthreads();\n    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if" "    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if")
 cb_damaged_kernel(all_colours cg "end = first + a.cube.points(colour);" "end = all;")
+cb_damaged_kernel(no_last_barrier moe "    __syncthreads();  // the next round writes the same variable\n" "")

@@ -73,6 +73,19 @@ def test_half_of_the_hosts_sends_to_the_other_half(lab, clusterbench, tmp_path):
     assert len(record["checks"]) == 8 and all(one["passed"] for one in record["checks"])
 
 
+def test_figures_of_all_pairs_are_not_the_clusters_where_a_host_has_no_partner(clusterbench, tmp_path):
+    if reason := netns_lab.why_not():
+        pytest.skip(reason)
+    with netns_lab.NetnsLab(5) as odd:
+        records, code, err = transfer(odd, clusterbench, tmp_path / "k.json", "--iterations", 2)
+    assert code == 0, err
+    record, = records
+    of_all = [record["entities"][m["entity"]] for m in record["metrics"] if m["name"] in ("transfer_spread", "total_bytes_per_second")]
+    assert [(e["host"], e["kind"], e["id"]) for e in of_all] == [("", "pairs", "all pairs")] * 2
+    assert pairs_of(record) == {(odd.hosts[0], odd.hosts[2]), (odd.hosts[1], odd.hosts[3])}
+    assert any(f"{odd.hosts[4]} rank 4 has no partner" in note for note in record["notes"])
+
+
 def test_the_pair_with_a_slow_link_stands_out_and_is_named(lab, clusterbench, tmp_path):
     slow, receiver = lab.hosts[1], lab.hosts[3]
     lab.slow_link(slow, "80mbit", latency="500ms")

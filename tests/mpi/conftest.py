@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent.parent))  # processes.py
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from processes import wait_until_busy
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 
@@ -133,6 +134,54 @@ def nothing_left():
         while not all(gone(p) for p in pids):
             assert time.monotonic() < deadline, [p for p in pids if not gone(p)]
             time.sleep(0.05)
+    return check
+
+
+@pytest.fixture
+def stand_in_gpus(monkeypatch, tmp_path):
+    """Jobs run on a host of four stand-in GPUs with a stand-in NCCL in the order of their streams; what a test says of them comes behind."""
+    build = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+    product = "name=NVIDIA_H100_80GB_HBM3"
+
+    def say(cuda="", nccl="", devices=4):
+        monkeypatch.setattr(sys.modules[__name__], "BINARY", build / "bin" / "clusterbench_fake_gpu")
+        monkeypatch.setenv("CLUSTERBENCH_FAKE_CUDA", f"devices={devices} memory=67108864 {product} total=8.5e10 {cuda}")
+        monkeypatch.setenv("CLUSTERBENCH_FAKE_NVML", f"gpus={devices} {product} memory_total_bytes=8.5e10 clock_hertz=1.5e9")
+        monkeypatch.setenv("FAKE_NCCL", f"streams,{nccl}")
+        monkeypatch.setenv("FAKE_NCCL_LOG", str(tmp_path / "nccl.log"))
+        for name in ("cublaslt", "nvml", "nccl"):
+            monkeypatch.setenv(f"CLUSTERBENCH_{name.upper()}_LIBRARY", str(build / "fake" / f"fake_{name}.so"))
+    say()
+    return say
+
+
+@pytest.fixture
+def rank_dies(job, nothing_left):
+    """A rank of four is killed while it measures: the job ends, names it, and leaves nothing."""
+    def check(victim, *args):
+        process = job.start(4, *args, "--iterations", 1000000, "--stall", "5s", grace=False)
+        pids = job.wait_for_ranks(process, 4)
+        wait_until_busy(pids[victim], 0.5)
+        os.kill(pids[victim], signal.SIGKILL)
+        code, _, err, _ = job.finish(process, 60)
+        assert code != 0 and f"rank {victim}" in err, err
+        nothing_left(pids.values())
+    return check
+
+
+@pytest.fixture
+def rank_hangs(job, nothing_left):
+    """A rank of four stands still while it measures: the job ends at the stall, and says who is missing and what was measured."""
+    def check(victim, doing, *args):
+        process = job.start(4, *args, "--iterations", 1000000, "--stall", "2s")
+        pids = job.wait_for_ranks(process, 4)
+        wait_until_busy(pids[victim], 0.5)
+        os.kill(pids[victim], signal.SIGSTOP)
+        code, _, err, _ = job.finish(process, 60)
+        assert code == 124, err
+        assert f"not there : {os.uname().nodename} rank {victim}: has been silent for" in err
+        assert doing in err
+        nothing_left(pids.values())
     return check
 
 

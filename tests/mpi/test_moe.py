@@ -1,12 +1,9 @@
 """clusterbench moe: tokens to the ranks of their experts and back, on real ranks; wrong data and dead ranks are seen."""
 
-import os
 import re
-import signal
 
 import pytest
 from collectives import metrics
-from processes import wait_until_busy
 
 SMALL = ["--batch", "32", "--hidden", "256", "--experts", "12", "--top-k", "3", "--iterations", "5"]
 
@@ -140,26 +137,12 @@ def test_a_pause_is_no_part_of_a_call(job):
     assert record["params"]["idle"] == 0.1
 
 
-def test_a_rank_that_dies_ends_the_job_and_is_named(job, nothing_left):
-    process = job.start(4, "moe", "--hidden", "256", "--iterations", 1000000, "--stall", "5s", grace=False)
-    pids = job.wait_for_ranks(process, 4)
-    wait_until_busy(pids[2], 0.5)
-    os.kill(pids[2], signal.SIGKILL)
-    code, _, err, _ = job.finish(process, 60)
-    assert code != 0 and "rank 2" in err, err
-    nothing_left(pids.values())
+def test_a_rank_that_dies_ends_the_job_and_is_named(rank_dies):
+    rank_dies(2, "moe", "--hidden", "256")
 
 
-def test_a_rank_that_hangs_ends_the_job_at_the_stall(job, nothing_left):
-    process = job.start(4, "moe", "--hidden", "256", "--iterations", 1000000, "--stall", "2s")
-    pids = job.wait_for_ranks(process, 4)
-    wait_until_busy(pids[1], 0.5)
-    os.kill(pids[1], signal.SIGSTOP)
-    code, _, err, _ = job.finish(process, 60)
-    assert code == 124, err
-    assert f"not there : {os.uname().nodename} rank 1: has been silent for" in err
-    assert "128 tokens, random" in err
-    nothing_left(pids.values())
+def test_a_rank_that_hangs_ends_the_job_at_the_stall(rank_hangs):
+    rank_hangs(1, "128 tokens, random", "moe", "--hidden", "256")
 
 
 @pytest.mark.parametrize("after, name", [("MPI_Barrier", "late_counts_seconds"), ("MPI_Alltoall", "late_seconds")])

@@ -11,8 +11,6 @@ import pytest
 
 BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
 BIN = BUILD / "bin" / "clusterbench_fake_gpu"
-FAKE = BUILD / "fake"
-H100 = "name=NVIDIA_H100_80GB_HBM3"
 TINY = ["train", "--hidden", "16", "--heads", "4", "--kv-heads", "2", "--head-dim", "4", "--feed-forward", "24", "--vocabulary", "64", "--layers", "2",
         "--sequence", "8"]
 # The same 8 sequences a step, however the ranks share them.
@@ -29,18 +27,8 @@ pytestmark = pytest.mark.skipif(not BIN.exists(), reason="built without CUDA")
 
 
 @pytest.fixture(autouse=True)
-def stand_ins(monkeypatch, tmp_path):
-    """A host of four GPUs; what a test says of them comes behind."""
-    def say(cuda="", nccl="", devices=4):
-        monkeypatch.setattr(conftest, "BINARY", BIN)
-        monkeypatch.setenv("CLUSTERBENCH_FAKE_CUDA", f"devices={devices} memory=67108864 {H100} total=8.5e10 {cuda}")
-        monkeypatch.setenv("CLUSTERBENCH_FAKE_NVML", f"gpus={devices} {H100} memory_total_bytes=8.5e10 clock_hertz=1.5e9")
-        monkeypatch.setenv("FAKE_NCCL", f"streams,{nccl}")
-        monkeypatch.setenv("FAKE_NCCL_LOG", str(tmp_path / "nccl.log"))
-        for name in ("cublaslt", "nvml", "nccl"):
-            monkeypatch.setenv(f"CLUSTERBENCH_{name.upper()}_LIBRARY", str(FAKE / f"fake_{name}.so"))
-    say()
-    return say
+def stand_ins(stand_in_gpus):
+    return stand_in_gpus
 
 
 def train(job, ranks, *args, device="gpu", steps=3, shape=TINY):

@@ -1,6 +1,6 @@
 // The cache of keys and values of a prompt goes from a host that reads prompts to one that
-// generates: page by page between scattered blocks, layer after layer, over MPI or RDMA writes, and
-// in turn with it the same bytes in large messages. docs/methods/kv-transfer.md.
+// generates: page by page between scattered blocks, layer after layer, over MPI, RDMA writes or
+// NCCL, and in turn with it the same bytes in large messages. docs/methods/kv-transfer.md.
 #include <algorithm>
 #include <optional>
 
@@ -133,16 +133,24 @@ void add_figures_of_pair(Record& record, size_t pair, const CacheShape& shape, c
   record.add("share_of_plain", pair, ratio_of(m.plain, m.seconds));
 }
 
-// On rank 0, of several pairs. Where a rank has no partner they would speak for its host too.
-void add_figures_of_all(Record& record, const KvPoint& point, const Transferred& m, int ranks) {
+// The cluster speaks for all of its hosts, and so it must not where a host has no partner.
+Entity entity_of_all_pairs(const RankMap& place) {
+  if (has_all_hosts(half_to_half(place.host_of_rank), place.host_of_rank))
+    return {"", "cluster", ""};
+  return {"", "pairs", "all pairs"};
+}
+
+// On rank 0, of several pairs.
+void add_figures_of_all(Record& record, const RankMap& place, const KvPoint& point,
+                        const Transferred& m) {
   const size_t pairs = m.medians.size();
-  if (pairs < 2 || 2 * pairs != static_cast<size_t>(ranks)) return;
-  const size_t cluster = record.entity({"", "cluster", ""});
+  if (pairs < 2) return;
+  const size_t all = record.entity(entity_of_all_pairs(place));
   if (!point.one_at_a_time)
-    record.add("total_bytes_per_second", cluster,
+    record.add("total_bytes_per_second", all,
                mapped_list(m.slowest,
                            static_cast<double>(pairs) * static_cast<double>(point.shape.bytes())));
-  record.add("transfer_spread", cluster, ratio_of(m.slowest, m.fastest));
+  record.add("transfer_spread", all, ratio_of(m.slowest, m.fastest));
 }
 
 Said cache_text(const KvPoint& point, const TransferPlan& plan) {
@@ -179,6 +187,7 @@ PageData data_of_pair(Context& context, const KvPoint& point, const Seat& seat) 
 // the others' transfers as long as they do.
 KvPoint part_of(KvPoint whole, const Seat& seat, const Wires& wires) {
   whole.transfer_deadline = wires.transfer_deadline(whole);
+  whole.most_of_message = wires.most_of_message();
   if (seat.idle) whole.shape.layers = 0;
   return whole;
 }
@@ -213,7 +222,7 @@ Record measure_kv(Context& context, const Params& params, const KvPoint& whole, 
   if (seat.sends)
     add_figures_of_pair(record, pair, point.shape, m, wires.ceiling(context, point, seat));
   if (!context.comm.is_root()) return record;
-  add_figures_of_all(record, point, m, context.comm.size());
+  add_figures_of_all(record, context.place, point, m);
   add_facts_of_all(record, context, point, m);
   return record;
 }

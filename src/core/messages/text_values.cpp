@@ -17,6 +17,7 @@ constexpr TextRow kValues[] = {
     {"kind.disk", "disk", "磁盘"},
     {"kind.filesystem", "filesystem", "文件系统"},
     {"kind.pair", "pair", "节点对"},
+    {"kind.pairs", "all pairs", "全部节点对"},
     {"kind.switch", "switch", "交换机"},
     {"kind.module", "optical module", "光模块"},
     {"kind.link", "link", "链路"},

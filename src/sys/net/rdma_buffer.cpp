@@ -47,7 +47,7 @@ DeviceBuffer::DeviceBuffer(size_t bytes, std::optional<int> numa_node) {
   if (data_ == nullptr)
     throw Error(
         fmt::format("no memory for a buffer of {} bytes: {}; lower --size, --qps or "
-                    "--tx-depth",
+                    "--tx-depth of verbs, --prompt of kv-transfer",
                     bytes, std::strerror(errno)));
   if (numa_node && bind_to_node(data_, bytes_, *numa_node)) node_ = numa_node;
   std::memset(data_, 0, bytes_);  // allocates every page, on its node, before it is used

@@ -13,6 +13,7 @@
 #include "kernels/infer.h"
 #include "kernels/lu.h"
 #include "kernels/march.h"
+#include "kernels/moe.h"
 #include "kernels/sm_chain.h"
 #include "kernels/train.h"
 
@@ -61,5 +62,6 @@ int one_too_far_train_squares(const float* x, std::int64_t count, double* parts,
                               void* stream);
 int no_meeting_lu_move(const LuExchange& e, void* stream);
 int all_colours_cg_sweep(const CgMatrix& a, const double* r, double* x, void* stream);
+int no_last_barrier_moe_places(const MoeRoutes& routes, void* stream);
 
 }  // namespace cb::kernels

@@ -24,7 +24,7 @@ const BlockTable kScattered{2, 0, 3, 1};
 struct Arrived {
   PageData data{tiny_cache(), 1, 5};
   std::vector<std::byte> memory =
-      std::vector<std::byte>(static_cast<size_t>(PagePool::memory_bytes(tiny_cache())));
+      std::vector<std::byte>(static_cast<size_t>(PagePool::memory_bytes(tiny_cache(), 0)));
   PagePool pool{memory, data};
 
   Arrived() { pool.fill(kScattered, 7); }
@@ -121,11 +121,56 @@ TEST_CASE("kv transfer: both ends derive the same two tables, and each pair its 
   CHECK(tables_of(point, 1).to == blocks_in_order(1000));
 }
 
+TEST_CASE("kv transfer: what a packed message leaves out is not taken from the transfer before") {
+  KvPoint point{.shape = tiny_cache(), .pack = true};
+  point.shape.layers = 1;
+  const PageData data(point.shape, 1, 5);
+  const Tables tables = tables_of(point, 1);
+  const LayerPlan layer = plan_of(point, tables).layers.at(0);
+  std::vector<std::byte> here(static_cast<size_t>(memory_of_end(point))), there(here.size());
+  PagePool source(here, data), target(there, data);
+  source.fill(tables.from, 0);
+  const auto copy = [](const std::vector<std::byte>& a, std::vector<std::byte>& b, const Piece& p) {
+    std::memcpy(b.data() + PagePool::kGuardBytes + p.to, a.data() + PagePool::kGuardBytes + p.from,
+                p.bytes);
+  };
+  // Bytes [100, 100 + lost) do not come: of page 1, behind its label.
+  const auto transfer = [&](uint64_t number, uint64_t lost) {
+    source.label(tables.from, number);
+    target.poison();
+    for (const Piece& p : layer.gather) copy(here, here, p);
+    const Piece& m = layer.messages.at(0);
+    copy(here, there, {m.from, m.to, 100});
+    copy(here, there, {m.from + 100 + lost, m.to + 100 + lost, m.bytes - 100 - lost});
+    for (const Piece& p : layer.scatter) copy(there, there, p);
+    const auto wrong = target.verify(tables.to, number);
+    return wrong ? std::to_string(wrong->count) + ": " + wrong->text.text() : "";
+  };
+  CHECK(transfer(1, 0) == "");
+  CHECK(transfer(2, 0) == "");
+  CHECK(transfer(3, 20).starts_with("1: layer 0, page 1: byte 36 of 64: got 0x5a, expected 0x"));
+  there[there.size() - PagePool::kGuardBytes] = std::byte{0};  // behind the staging buffers
+  CHECK(transfer(4, 0) == "1: memory beside the buffer was overwritten");
+}
+
 TEST_CASE("kv transfer: an end's memory is its pool, its guard zones, and staging only to pack") {
   KvPoint point{.shape = tiny_cache()};
   CHECK(memory_of_end(point) == 3 * 4 * 64 + 2 * 4096);
   point.pack = true;
-  CHECK(memory_of_end(point) == 3 * 4 * 64 + 2 * 4096 + 2 * 4 * 64);
+  CHECK(memory_of_end(point) == 3 * 4 * 64 + 3 * 4096 + 2 * 4 * 64);
+}
+
+TEST_CASE("kv transfer: packed and joined messages are cut at what the ports take") {
+  KvPoint point{.shape = tiny_cache(), .scatter = false, .pack = true, .most_of_message = 128};
+  const Tables tables = tables_of(point, 0);
+  CHECK(plan_of(point, tables).messages() == 3 * 2);
+  point.most_of_message = 256;
+  CHECK(plan_of(point, tables).messages() == 3);
+  point.pack = false;
+  point.join = true;
+  CHECK(plan_of(point, tables).messages() == 3);
+  point.most_of_message = 128;
+  CHECK(plan_of(point, tables).messages() == 3 * 2);
 }
 
 TEST_CASE("kv transfer: faults as they are written") {

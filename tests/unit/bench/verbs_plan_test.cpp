@@ -10,6 +10,7 @@
 #include "bench/network/leaves.h"
 #include "bench/network/measure.h"
 #include "bench/network/verbs/address.h"
+#include "bench/network/verbs/device.h"
 #include "bench/network/verbs/payload.h"
 #include "bench/network/verbs/rails.h"
 #include "bench/network/verbs/setup.h"
@@ -84,6 +85,31 @@ TEST_CASE("only the rank that is told to spoils what it receives") {
   const Params p = resolved({{"inject-fault", {"3"}}});
   CHECK(verbs::plan(p, 3)[0].spec.corrupt);
   CHECK_FALSE(verbs::plan(p, 2)[0].spec.corrupt);
+}
+
+TEST_CASE("what a NIC cannot do is told by the options of the case that asks") {
+  verbs::Device nic;
+  nic.name_ = "n1 mlx5_0";
+  nic.limits.max_qp = 100;
+  nic.limits.max_qp_wr = 4096;
+  nic.limits.max_cqe = 1 << 20;
+  nic.limits.max_qp_rd_atom = 16;
+  nic.port.active_mtu = IBV_MTU_4096;
+  nic.port.max_msg_sz = 1 << 20;
+  const verbs::Spec deep{.bytes = 1 << 20, .depth = 4097}, large{.bytes = (1 << 20) + 8};
+  const verbs::OptionNames pages{.depth = "--window", .bytes = "--page-tokens with pages of"};
+  using Lines = std::vector<std::string>;
+  CHECK(verbs::unsupported(nic, {.bytes = 1 << 20, .depth = 4096}).empty());
+  CHECK(verbs::unsupported(nic, deep) ==
+        Lines{"--tx-depth 4097 is more than the 4096 requests per queue pair that n1 mlx5_0 has"});
+  CHECK(verbs::unsupported(nic, deep, pages) ==
+        Lines{"--window 4097 is more than the 4096 requests per queue pair that n1 mlx5_0 has"});
+  CHECK(verbs::unsupported(nic, large) ==
+        Lines{"--size 1048584 is more than the 1048576 bytes a message that n1 mlx5_0 has"});
+  CHECK(
+      verbs::unsupported(nic, large, pages) ==
+      Lines{"--page-tokens with pages of 1048584 is more than the 1048576 bytes a message that n1 "
+            "mlx5_0 has"});
 }
 
 TEST_CASE("rails: active ones in order, named ones, one host's own") {

@@ -56,6 +56,21 @@ TEST_CASE("progress keeps it quiet, until the whole deadline") {
   CHECK(w.expired.get().used_up_seconds == 0.1);
 }
 
+TEST_CASE("who moves inside a step is not idle, and counts no step") {
+  WatchedRun w;
+  w.watchdog.arm("x", 60, 0.8);
+  w.watchdog.progress();
+  w.watchdog.enter();
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(50ms);
+    w.watchdog.alive();
+  }
+  CHECK_FALSE(w.expires_within(0ms));
+  CHECK(w.watchdog.state().iterations == 1);
+  CHECK(w.watchdog.state().entered == 2);
+  CHECK(w.expires_within(5s));
+}
+
 TEST_CASE(
     "in a step that ends by itself nobody is idle, and after its time the limit holds again") {
   WatchedRun w;

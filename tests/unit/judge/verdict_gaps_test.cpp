@@ -93,6 +93,29 @@ TEST_CASE("a pair speaks for its two hosts") {
   CHECK_FALSE(says(v, "n2"));
 }
 
+TEST_CASE("all pairs together speak for the pairs' hosts: who has no partner is a gap") {
+  const Entity one{"n1", "pair", "rank 0", "n3:rank 2"}, two{"n2", "pair", "rank 1", "n4:rank 3"};
+  Campaign c;
+  c.hosts = {"n1", "n2", "n3", "n4", "n5"};
+  Record r = record({{one, 5}, {two, 5}, {{"", "pairs", "all pairs"}, 10}});
+  r.checks.pop_back();  // a check is of a pair
+  c.jobs.push_back(done("", document(c.hosts, {r})));
+  Criterion check = metric_criterion(kRule);
+  check.rule = CheckRule{.check = "data"};
+  for (const Criterion& criterion : {metric_criterion(kRule), check}) {
+    const Profile p = profile({criterion});
+    c.hosts.resize(5, "n5");
+    const CriterionVerdict odd = verdict(c, p);
+    CHECK(odd.state == State::incomplete);
+    CHECK(says(odd, "n5 contributed nothing"));
+    CHECK_FALSE(says(odd, "n4"));
+    c.hosts.resize(4);
+    c.jobs[0].document->run.hosts = c.hosts;
+    CHECK(verdict(c, p).state == State::pass);
+    c.jobs[0].document->run.hosts.push_back("n5");
+  }
+}
+
 TEST_CASE("skipped, errored, no such metric, no record, no such step") {
   Campaign c = campaign({{"n1", 100}});
   c.jobs[0].document->records[0].outcome = Skipped{"no GPU on n1"};

@@ -392,4 +392,16 @@ TEST_CASE("rows that move before all are read, and a sweep over all colours at o
     CHECK(contains(fault_of(seed, move(no_meeting_lu_move)), "of a, which thread ("));
     CHECK(contains(fault_of(seed, sweep(all_colours_cg_sweep)), "of x, which thread ("));
   }
+TEST_CASE("a count of votes that the next round overwrites before all have read it") {
+  if (!device_executor::sees_accesses()) return;
+  using namespace cb::kernels;
+  constexpr std::int64_t tokens = 600;
+  DeviceArray<std::int32_t> experts(tokens, "experts"), places(tokens * 2, "places"),
+      counts(2, "counts");
+  for (std::size_t i = 0; i < experts.size(); ++i) experts[i] = static_cast<std::int32_t>(i % 2);
+  const MoeRoutes routes{experts.data(), tokens, 1, 2, 1, places.data(), counts.data()};
+  CHECK(fault_of(0, [&] { return launch_moe_places(routes, nullptr); }) == "");
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed)
+    CHECK(contains(fault_of(seed, [&] { return no_last_barrier_moe_places(routes, nullptr); }),
+                   "which thread ("));
 }

@@ -124,6 +124,29 @@ TEST_CASE(
   CHECK(half_to_half({0, 0}) == std::vector<HostPair>{{0, 1}});
   CHECK(half_to_half({0, 0, 1, 1}) == std::vector<HostPair>{{0, 2}, {1, 3}});
   CHECK(half_to_half({0, 1, 0, 1}) == std::vector<HostPair>{{0, 1}, {2, 3}});
-  CHECK(half_to_half({0, 0, 1, 1, 2, 2}) == std::vector<HostPair>{{0, 3}, {1, 4}, {2, 5}});
+  CHECK(half_to_half({0, 0, 1, 1, 2, 2, 3, 3}) ==
+        std::vector<HostPair>{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(half_to_half({0, 0, 0, 0}) == std::vector<HostPair>{{0, 2}, {1, 3}});
   CHECK(half_to_half({0, 1, 2}) == std::vector<HostPair>{{0, 1}});
+}
+
+TEST_CASE("kv transfer: both ends of a pair have the same place on their hosts") {
+  // Of three hosts another one is left out at each place.
+  CHECK(half_to_half({0, 0, 1, 1, 2, 2}) == std::vector<HostPair>{{0, 2}, {3, 5}});
+  CHECK(half_to_half({0, 0, 0, 1, 1, 1, 2, 2, 2}) == std::vector<HostPair>{{0, 3}, {4, 7}, {8, 2}});
+  // Hosts with different numbers of ranks: no pair within a host beside one between hosts.
+  CHECK(half_to_half({0, 0, 0, 1}) == std::vector<HostPair>{{0, 3}});
+  CHECK(half_to_half({0, 1, 1, 2}) == std::vector<HostPair>{{0, 1}});
+}
+
+TEST_CASE("kv transfer: a host is left out only where its one rank is") {
+  const auto all = [](const std::vector<int>& hosts) {
+    return has_all_hosts(half_to_half(hosts), hosts);
+  };
+  CHECK(all({0, 1, 2, 3}));
+  CHECK_FALSE(all({0, 1, 2}));
+  CHECK_FALSE(all({0, 1, 2, 3, 4}));
+  CHECK(all({0, 0, 1, 1, 2, 2}));
+  CHECK(all({0, 0, 0, 1, 1, 1, 2, 2, 2}));
+  CHECK(all({0, 0, 0}));
 }

@@ -6,19 +6,12 @@
 #include <sched.h>
 
 #include "bench/collectives/buffer.h"
-#include "bench/collectives/kv/page_wire.h"
-#include "core/clock.h"
+#include "bench/collectives/kv/layer_acks.h"
 
 namespace cb::kv {
 namespace {
 
 constexpr int kPageTag = 71, kAckTag = 72, kReadyTag = 73;
-
-bool is_complete(MPI_Request& request) {
-  int done = 0;
-  mpi::check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  return done != 0;
-}
 
 // Requests in the order in which they were posted; the oldest ends first.
 class RequestRing {
@@ -71,33 +64,8 @@ class MpiWire final : public PageWire {
   std::byte* base_;
 };
 
-// The acknowledgements of the layers, in their order.
-class LayerAcks {
- public:
-  LayerAcks(const PairEnd& end, size_t layers) : end_(end), requests_(layers) {
-    for (MPI_Request& request : requests_)
-      mpi::check(MPI_Irecv(nullptr, 0, MPI_BYTE, end.peer, kAckTag, end.comm, &request),
-                 "MPI_Irecv");
-  }
-  void start() { start_ = monotonic_seconds(); }
-  size_t came() const { return seconds_.size(); }
-  bool poll() {
-    if (came() == requests_.size() || !is_complete(requests_[came()])) return false;
-    seconds_.push_back(monotonic_seconds() - start_);
-    end_.moved();
-    return true;
-  }
-  std::vector<double> seconds() && { return std::move(seconds_); }
-
- private:
-  const PairEnd& end_;
-  std::vector<MPI_Request> requests_;
-  std::vector<double> seconds_;
-  double start_ = 0;
-};
-
 std::vector<double> MpiWire::send(const TransferPlan& plan) {
-  LayerAcks acks(end_, plan.layers.size());
+  LayerAcks acks(end_, plan.layers.size(), kAckTag);
   RequestRing ring(end_.window);
   const auto wait_until = [&](auto condition) {
     while (!condition()) {
@@ -118,7 +86,7 @@ std::vector<double> MpiWire::send(const TransferPlan& plan) {
     }
   }
   const uint64_t all = plan.messages();
-  wait_until([&] { return acks.came() == plan.layers.size() && ring.completed() == all; });
+  wait_until([&] { return acks.all() && ring.completed() == all; });
   return std::move(acks).seconds();
 }
 

@@ -117,8 +117,8 @@ std::optional<PageFault> parse_page_fault(std::string_view text) {
 std::vector<ParamDef> kv_params() {
   using namespace param;
   return {
-      choice("backend", {"mpi", "verbs"})
-          .help("messages of MPI, or an RDMA write for each page")
+      choice("backend", {"mpi", "verbs", "nccl"})
+          .help("messages of MPI, an RDMA write for each page, or NCCL between GPUs, one a rank")
           .by_default("mpi"),
       size("prompt").help("tokens of the prompt").by_default("1K").range(1, 1 << 24).list(),
       choice("model", models()).help("decoder whose cache it is").by_default("llama-8b"),
@@ -140,7 +140,10 @@ std::vector<ParamDef> kv_params() {
           .help("all pairs at once, or one pair after the other; each a record of its own")
           .by_default(kTogether)
           .list(),
-      integer("window").help("messages in flight of a pair").by_default("32").range(1, 8192),
+      integer("window")
+          .help("messages in flight of a pair, or in a group of NCCL")
+          .by_default("32")
+          .range(1, 8192),
       text("rails")
           .help("NICs of verbs; rank i of a host takes the i-th: auto, or names: mlx5_0,mlx5_1")
           .by_default("auto")
@@ -148,6 +151,10 @@ std::vector<ParamDef> kv_params() {
       integer("gid-index").help("GID of verbs, if not the first RoCE v2 with IPv4").range(0, 255),
       integer("sl").help("service level of verbs").by_default("0").range(0, 15),
       integer("tc").help("traffic class of verbs").by_default("0").range(0, 255),
+      duration("hang-after")
+          .help("a transfer over NCCL hangs after this, and a second more for each 20 MB")
+          .by_default("20s")
+          .range(1, 3600),
       seed_param("of pages and blocks"),
       iterations_param(),
       sampling_param("2s"),

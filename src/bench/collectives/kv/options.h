@@ -32,6 +32,7 @@ struct KvPoint {
   uint64_t seed = 1;
   SamplePlan plan;
   std::optional<PageFault> fault;
+  uint64_t most_of_message = kMostOfAMessage;  // bytes, the same on all ranks
   double transfer_deadline = 0;  // seconds, the same on all ranks; 0: the wire has none of its own
 };
 

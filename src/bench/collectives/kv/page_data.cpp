@@ -123,15 +123,19 @@ Said PageData::difference(const PageId& expected, uint64_t transfer, const std::
 }
 
 PagePool::PagePool(std::span<std::byte> memory, const PageData& data)
-    : memory_(memory.first(memory_bytes(data.shape()))),
-      blocks_(memory_.subspan(kGuardBytes, static_cast<size_t>(data.shape().bytes()))),
-      data_(data) {
-  std::ranges::fill(memory_.first(kGuardBytes), kZone);
-  std::ranges::fill(memory_.last(kGuardBytes), kZone);
+    : blocks_(memory.subspan(kGuardBytes, static_cast<size_t>(data.shape().bytes()))), data_(data) {
+  const size_t pool = memory_bytes(data.shape(), 0);
+  zones_ = {memory.first(kGuardBytes), memory.subspan(pool - kGuardBytes, kGuardBytes)};
+  if (memory.size() > pool) {
+    staging_ = memory.subspan(pool, memory.size() - pool - kGuardBytes);
+    zones_.push_back(memory.last(kGuardBytes));
+  }
+  for (const std::span<std::byte> zone : zones_) std::ranges::fill(zone, kZone);
 }
 
 bool PagePool::guards_intact() const {
-  return all_are(memory_.first(kGuardBytes), kZone) && all_are(memory_.last(kGuardBytes), kZone);
+  return std::ranges::all_of(zones_,
+                             [](std::span<const std::byte> zone) { return all_are(zone, kZone); });
 }
 
 std::byte* PagePool::block(const PageId& id, const BlockTable& table) {
@@ -155,7 +159,11 @@ void PagePool::label(const BlockTable& table, uint64_t transfer) {
   }
 }
 
-void PagePool::poison() { std::memset(blocks_.data(), PageData::kPoison, blocks_.size()); }
+void PagePool::poison() {
+  for (const std::span<std::byte> part : {blocks_, staging_}) {
+    if (!part.empty()) std::memset(part.data(), PageData::kPoison, part.size());
+  }
+}
 
 Said PagePool::explain(const PageId& id, const BlockTable& table, uint64_t transfer) {
   return said("kv.page", id.layer, id.page, data_.difference(id, transfer, block(id, table)));

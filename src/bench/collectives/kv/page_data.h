@@ -66,11 +66,13 @@ struct WrongPages {
 };
 
 // The pool of one end: blocks of all layers between two guard zones, in memory of somebody else.
+// Staging buffers may follow, with a guard zone behind them.
 class PagePool {
  public:
   static constexpr uint64_t kGuardBytes = 4096;
-  static uint64_t memory_bytes(const CacheShape& shape) {
-    return static_cast<uint64_t>(shape.bytes()) + 2 * kGuardBytes;
+  static uint64_t memory_bytes(const CacheShape& shape, uint64_t staging) {
+    const uint64_t pool = static_cast<uint64_t>(shape.bytes()) + 2 * kGuardBytes;
+    return staging > 0 ? pool + staging + kGuardBytes : pool;
   }
 
   // `memory` begins with a guard zone and has memory_bytes(); `data` must outlive the pool.
@@ -80,7 +82,7 @@ class PagePool {
   // The sender's part: all pages, and then their labels alone.
   void fill(const BlockTable& table, uint64_t transfer);
   void label(const BlockTable& table, uint64_t transfer);
-  // The receiver's part.
+  // The receiver's part: whatever may come is overwritten before.
   void poison();
 
   std::optional<WrongPages> verify(const BlockTable& table, uint64_t transfer);
@@ -95,8 +97,8 @@ class PagePool {
   bool guards_intact() const;
   Said explain(const PageId& id, const BlockTable& table, uint64_t transfer);
 
-  std::span<std::byte> memory_;
-  std::span<std::byte> blocks_;
+  std::span<std::byte> blocks_, staging_;
+  std::vector<std::span<std::byte>> zones_;
   const PageData& data_;
 };
 

@@ -30,6 +30,10 @@ class PageWire {
  public:
   virtual ~PageWire() = default;
   virtual std::span<std::byte> memory() = 0;
+  // Where pages lie elsewhere, that is a copy of them: before a transfer it goes there, and behind
+  // the transfer it comes from there.
+  virtual void load() {}
+  virtual void unload() {}
   // Seconds from the first message until each layer's acknowledgement came.
   virtual std::vector<double> send(const TransferPlan& plan) = 0;
   virtual void receive(const TransferPlan& plan) = 0;

@@ -41,13 +41,15 @@ Tables tables_of(const KvPoint& point, int pair) {
 }
 
 TransferPlan plan_of(const KvPoint& point, const Tables& tables) {
-  return point.pack ? packed(point.shape, tables.from, tables.to, origin_of_staging(point.shape))
-                    : by_pages(point.shape, tables.from, tables.to, point.join);
+  const uint64_t most = point.most_of_message;
+  return point.pack
+             ? packed(point.shape, tables.from, tables.to, origin_of_staging(point.shape), most)
+             : by_pages(point.shape, tables.from, tables.to, point.join, most);
 }
 
 uint64_t memory_of_end(const KvPoint& point) {
   const auto staging = point.pack ? 2 * static_cast<uint64_t>(point.shape.layer_bytes()) : 0;
-  return PagePool::memory_bytes(point.shape) + staging;
+  return PagePool::memory_bytes(point.shape, staging);
 }
 
 double patience_of_end(const KvPoint& point) {
@@ -64,7 +66,7 @@ KvSession::KvSession(Context& context, const KvPoint& point, const GroupComm& gr
       wire_(wire),
       tables_(tables_of(point, seat.pair)),
       pages_(plan_of(point, tables_)),
-      plain_(plain(point.shape)),
+      plain_(plain(point.shape, point.most_of_message)),
       pool_(wire.memory(), data) {
   const Watchdog::Bounded filling(context_.watchdog, patience_of_end(point_));
   if (seat_.sends) pool_.fill(tables_.from, transfer_);
@@ -107,7 +109,9 @@ double KvSession::cycle(Spans& spans) {
 std::vector<double> KvSession::transfer(const TransferPlan& plan, const BlockTable& at_receiver,
                                         bool spoiled) {
   prepare();
+  on_wire([this] { wire_.load(); });
   std::vector<double> at = take_turns(plan);
+  on_wire([this] { wire_.unload(); });
   if (failure_.empty()) {
     const Watchdog::Bounded looking(context_.watchdog, patience_of_end(point_));
     if (spoiled) spoil();
@@ -156,13 +160,24 @@ void KvSession::meet_for_turn() {
 std::vector<double> KvSession::move(const TransferPlan& plan) {
   const Watchdog::Bounded moving(context_.watchdog, point_.transfer_deadline);
   const double start = monotonic_seconds();
+  std::vector<double> at;
+  on_wire([&] {
+    if (seat_.sends)
+      at = wire_.send(plan);
+    else
+      wire_.receive(plan);
+  });
+  return at.empty() ? std::vector{monotonic_seconds() - start} : at;
+}
+
+// An end that has failed does nothing more; any_ended() tells the others.
+void KvSession::on_wire(const std::function<void()>& call) {
+  if (!failure_.empty()) return;
   try {
-    if (seat_.sends) return wire_.send(plan);
-    wire_.receive(plan);
+    call();
   } catch (const std::exception& e) {
     failure_ = said("said.of", seat_.name, said_by(e));
   }
-  return {monotonic_seconds() - start};
 }
 
 // The pages before and after the planted one are in the same layer, if it has several.

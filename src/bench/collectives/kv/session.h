@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ struct Tables {
 };
 Tables tables_of(const KvPoint& point, int pair);
 TransferPlan plan_of(const KvPoint& point, const Tables& tables);
-// Bytes of one end's memory: the pool between its guard zones, and staging buffers.
+// Bytes of one end's memory: the pool, staging buffers, and guard zones around both.
 uint64_t memory_of_end(const KvPoint& point);
 // The longest time in which an end makes or looks at all of its pages.
 double patience_of_end(const KvPoint& point);
@@ -61,6 +62,7 @@ class KvSession {
   std::vector<double> take_turns(const TransferPlan& plan);
   void meet_for_turn();
   std::vector<double> move(const TransferPlan& plan);
+  void on_wire(const std::function<void()>& call);
   void prepare();
   void spoil();
   void verify(const BlockTable& mine);

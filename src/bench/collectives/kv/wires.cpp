@@ -19,6 +19,14 @@ verbs::Spec spec_of_writes(const Params& params) {
   return spec;
 }
 
+// Messages are cut at what all ports take: only a page can be too large.
+verbs::OptionNames names_of_writes() {
+  return {.subject = "clusterbench kv-transfer",
+          .depth = "--window",
+          .entries = "--window",
+          .bytes = "--page-tokens with pages of"};
+}
+
 int host_of(const Context& context, int rank) {
   return context.place.host_of_rank[static_cast<size_t>(rank)];
 }
@@ -28,30 +36,58 @@ int host_of(const Context& context, int rank) {
 Wires::Wires(Context& context, const Params& params, const std::vector<KvPoint>& points,
              const GroupComm& all)
     : common_(spec_of_writes(params)) {
-  if (params.text("backend") == "mpi") {
+  const std::string backend = params.text("backend");
+  if (backend != "verbs") {
     std::vector<double> rates(context.place.host_of_rank.size(), 0);
     rates[static_cast<size_t>(context.comm.rank())] = host_network_rate(context.inventory);
     host_rates_ = all.max(rates);
+    if (backend == "nccl") open_gpus(context, params.number("hang-after"));
     return;
   }
-  verbs_ = verbs::set_up(context, params.texts("rails"));
+  margin_seconds_ = kMarginSeconds;
+  verbs_ = verbs::set_up(context, params.texts("rails"), names_of_writes());
   skip_ = verbs_->skip;
   if (!skip_.empty()) return;
+  most_ = static_cast<uint64_t>(context.comm.min(static_cast<double>(most_of_ports())));
   std::vector<verbs::Point> wanted;
   for (const KvPoint& point : points) wanted.push_back({spec(point), params});
-  verbs::require_supported(context, *verbs_, wanted);
+  verbs::require_supported(context, *verbs_, wanted, names_of_writes());
+}
+
+void Wires::open_gpus(Context& context, double hang_after) {
+  margin_seconds_ = hang_after;
+  auto opened = open_nccl_wires(context, hang_after);
+  if (auto* why = std::get_if<Said>(&opened))
+    skip_ = *why;
+  else
+    nccl_ = std::get<std::unique_ptr<NcclWires>>(std::move(opened));
 }
 
 verbs::Spec Wires::spec(const KvPoint& point) const {
   verbs::Spec out = common_;
-  out.bytes =
-      static_cast<uint64_t>(point.pack ? point.shape.layer_bytes() : point.shape.page_bytes());
+  // A page is never cut; joined pages may be as long as a layer.
+  const auto page = static_cast<uint64_t>(point.shape.page_bytes());
+  const uint64_t whole = std::min(static_cast<uint64_t>(point.shape.layer_bytes()), most_);
+  out.bytes = point.pack ? whole : point.join ? std::max(page, whole) : page;
+  return out;
+}
+
+uint64_t Wires::most_of_ports() const {
+  uint64_t out = kMostOfAMessage;
+  for (const RdmaPort& port : verbs_->rails) {
+    try {
+      const uint64_t most = verbs_->pool->get(port)->port.max_msg_sz;
+      if (most > 0) out = std::min(out, most);
+    } catch (const std::exception&) {
+      // The pairs of this port will report it.
+    }
+  }
   return out;
 }
 
 double Wires::transfer_deadline(const KvPoint& point) const {
-  if (!verbs_) return 0;
-  return kMarginSeconds + static_cast<double>(point.shape.bytes()) / kLeastBytesPerSecond;
+  if (margin_seconds_ == 0) return 0;
+  return margin_seconds_ + static_cast<double>(point.shape.bytes()) / kLeastBytesPerSecond;
 }
 
 // The ranks of a host take its NICs in turn.
@@ -88,6 +124,7 @@ std::unique_ptr<PageWire> Wires::connect(Context& context, const KvPoint& point,
 std::unique_ptr<PageWire> Wires::make(Context& context, const KvPoint& point,
                                       const PairEnd& end) const {
   const uint64_t bytes = memory_of_end(point);
+  if (nccl_) return nccl_->make(end, bytes, PagePool::kGuardBytes);
   if (!verbs_) return make_mpi_wire(end, bytes, PagePool::kGuardBytes);
   const auto rail = static_cast<size_t>(rail_of(context, context.comm.rank()));
   return make_verbs_wire(end, bytes, PagePool::kGuardBytes, *verbs_->pool, verbs_->rails[rail],

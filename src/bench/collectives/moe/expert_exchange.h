@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,7 +8,7 @@
 
 #include "bench/collectives/buffer.h"
 #include "bench/collectives/moe/routes.h"
-#include "bench/collectives/moe/row_exchange.h"
+#include "bench/collectives/moe/row_blocks.h"
 #include "bench/collectives/moe/token_data.h"
 
 namespace cb::moe {
@@ -18,38 +19,49 @@ struct Wrong {
   Said text;
 };
 
-// One rank's buffers and calls of dispatch and combine.
+// A call failed on another rank, which says why: this one has nothing to add.
+struct FailedElsewhere {};
+
+// One rank's part of dispatch and combine: the calls, which a device makes, and what is common to
+// all devices, in host memory: the data, the check of what came, the experts. What a device has
+// elsewhere it brings here to be looked at.
 class ExpertExchange {
  public:
   // `who_of_rank` names every rank for messages. The data must outlive it.
-  ExpertExchange(Routes routes, const TokenData& data, RowExchange wire,
-                 std::vector<std::string> who_of_rank);
+  ExpertExchange(Routes routes, const TokenData& data, std::vector<std::string> who_of_rank);
+  virtual ~ExpertExchange();
+  ExpertExchange(const ExpertExchange&) = delete;
+  ExpertExchange& operator=(const ExpertExchange&) = delete;
 
-  // Bytes of all buffers.
+  // Bytes of all buffers of a device that has host memory.
   static uint64_t buffer_bytes(const Routes& routes, const TokenFormat& format);
 
-  void prepare(uint64_t iteration);  // fresh tokens
+  virtual void prepare(uint64_t iteration);  // fresh tokens
   // Clear the rows that came, there or back, of all that is expected.
-  void poison_rows();
-  void poison_returned();
+  virtual void poison_rows();
+  virtual void poison_returned() = 0;
 
   // Finds where each token goes, exchanges counts, packs rows by receiving rank, exchanges rows.
-  void dispatch();
+  virtual void dispatch() = 0;
   // Of the last dispatch(), monotonic seconds: when it began to exchange counts, which no rank
   // leaves before all have come, and when it had packed and began to exchange rows.
   double counting_at() const { return counting_at_; }
   double packed_at() const { return packed_at_; }
   // Exchanges the rows that the last dispatch() packed.
-  void dispatch_rows();
+  virtual void dispatch_rows() = 0;
   // The experts' part between both; no figure has it.
-  void run_experts();
+  virtual void run_experts();
   // Exchanges rows back and adds them in the order of the tokens.
-  void combine();
-  void combine_rows();
-  void add_rows();
+  virtual void combine() = 0;
+  virtual void combine_rows() = 0;
+  virtual void add_rows() = 0;
+  // Seconds of the last of these calls by the device's own clock, if it has one.
+  virtual std::optional<double> device_seconds() const { return std::nullopt; }
+  // Collective. Throws on all ranks if a device has failed meanwhile.
+  virtual void agree() {}
 
-  std::optional<Wrong> verify_dispatch() const;
-  std::optional<Wrong> verify_combine() const;
+  std::optional<Wrong> verify_dispatch();
+  std::optional<Wrong> verify_combine();
   uint64_t digest() const;  // of the rows that came and of the sums
 
   // Faults in what this rank has received.
@@ -61,28 +73,32 @@ class ExpertExchange {
   const Routes& routes() const { return routes_; }
   size_t rows_in() const { return in_.total_rows(); }
 
- private:
-  void poison();
+ protected:
+  virtual bool guards_intact() const;
+  // Between a device and the host's buffers: the rows that came, and the sums.
+  virtual void fetch_rows() {}
+  virtual void store_rows() {}
+  virtual void fetch_sums() {}
+  virtual void store_sums() {}
   uint8_t poison_value() const;
-  void find_places();
-  void pack();
+
+  Routes routes_;
+  const TokenData& data_;
+  RowBlocks out_, in_, back_out_, back_in_;  // dispatch, and combine the other way
+  uint64_t iteration_ = 0;
+  double counting_at_ = 0, packed_at_ = 0;
+  std::vector<int> counts_from_;
+  std::unique_ptr<CollectiveBuffer> tokens_, receive_, results_, sums_;
+
+ private:
   std::optional<Wrong> verify_counts() const;
   Said wrong_row(const std::byte* row, const TokenId& expected,
                  std::span<const int32_t> experts) const;
   Said wrong_sum(int32_t token, std::span<const float> got, std::span<const float> expected) const;
   std::string of_token(const TokenId& id) const;
-  bool guards_intact() const;
+  void spoil_rows(const std::function<void()>& spoil);
 
-  Routes routes_;
-  const TokenData& data_;
-  RowExchange wire_;
   std::vector<std::string> who_of_rank_;
-  RowBlocks out_, in_, back_out_, back_in_;  // dispatch, and combine the other way
-  uint64_t iteration_ = 0;
-  double counting_at_ = 0, packed_at_ = 0;
-  std::vector<int> counts_to_, counts_from_;
-  std::vector<std::vector<int32_t>> places_;  // by receiving rank: tokens
-  std::unique_ptr<CollectiveBuffer> tokens_, send_, receive_, results_, returned_, sums_;
 };
 
 }  // namespace cb::moe

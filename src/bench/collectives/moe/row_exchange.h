@@ -4,20 +4,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "bench/collectives/moe/row_blocks.h"
 #include "sys/mpi/mpi.h"
 
 namespace cb::moe {
 
-// Rows to or from every rank, one block after the other.
-struct RowBlocks {
-  std::vector<int64_t> rows;  // by rank
-  size_t row_bytes = 0;       // a multiple of 8
-  size_t total_rows() const;
-  size_t bytes() const { return total_rows() * row_bytes; }
-};
-
-// The layer below dispatch and combine: MPI in host memory. Another library needs these two calls
-// and nothing else.
+// The layer below dispatch and combine in host memory: MPI.
 class RowExchange {
  public:
   explicit RowExchange(MPI_Comm comm) : comm_(comm) {}

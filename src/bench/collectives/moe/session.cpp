@@ -132,7 +132,8 @@ double MoeSession::timed(const std::function<void()>& call) {
     std::this_thread::sleep_for(std::chrono::duration<double>(point_.idle_seconds));
   const double start = monotonic_seconds();
   call();
-  const double seconds = monotonic_seconds() - start;
+  const double seconds = exchange_.device_seconds().value_or(monotonic_seconds() - start);
+  exchange_.agree();
   context_.watchdog.progress();
   return seconds;
 }
@@ -144,6 +145,7 @@ bool MoeSession::spoils(FaultKind kind) const {
 void MoeSession::meet(bool wrong) {
   context_.watchdog.progress();
   context_.watchdog.enter();
+  exchange_.agree();
   if (context_.comm.any(wrong)) throw WrongExchange();
 }
 

@@ -55,8 +55,7 @@ std::string ExpertExchange::of_token(const TokenId& id) const {
 }
 
 bool ExpertExchange::guards_intact() const {
-  CollectiveBuffer* const all[] = {send_.get(), receive_.get(), results_.get(), returned_.get(),
-                                   sums_.get()};
+  CollectiveBuffer* const all[] = {receive_.get(), results_.get(), sums_.get()};
   return std::ranges::all_of(all, [](CollectiveBuffer* b) { return b->guards_intact(); });
 }
 
@@ -95,7 +94,8 @@ Said ExpertExchange::wrong_row(const std::byte* row, const TokenId& expected,
       said("coll.got", hex(row + at * width, width), hex(whole.data() + at * width, width)));
 }
 
-std::optional<Wrong> ExpertExchange::verify_dispatch() const {
+std::optional<Wrong> ExpertExchange::verify_dispatch() {
+  fetch_rows();
   if (!guards_intact()) return Wrong{1, said("coll.beside")};
   if (auto wrong = verify_counts()) return wrong;
   std::optional<Wrong> wrong;
@@ -121,7 +121,8 @@ Said ExpertExchange::wrong_sum(int32_t token, std::span<const float> got,
   return {};
 }
 
-std::optional<Wrong> ExpertExchange::verify_combine() const {
+std::optional<Wrong> ExpertExchange::verify_combine() {
+  fetch_sums();
   if (!guards_intact()) return Wrong{1, said("coll.beside")};
   const auto hidden = static_cast<size_t>(data_.format().hidden);
   std::vector<float> expected(hidden);
@@ -137,30 +138,45 @@ std::optional<Wrong> ExpertExchange::verify_combine() const {
 
 // A rank to which no token comes has its guard zone spoilt, so that no fault goes by unplanted.
 void ExpertExchange::flip_element() {
-  const size_t rows = rows_in();
-  const size_t middle = rows / 2 * in_.row_bytes + static_cast<size_t>(data_.format().hidden) / 2;
-  receive_->flip(rows == 0 ? -1 : static_cast<int64_t>(middle));
+  spoil_rows([&] {
+    const size_t middle =
+        rows_in() / 2 * in_.row_bytes + static_cast<size_t>(data_.format().hidden) / 2;
+    receive_->flip(static_cast<int64_t>(middle));
+  });
 }
 
 void ExpertExchange::drop_token() {
-  const size_t bytes = in_.bytes();
-  if (bytes == 0) return receive_->flip(-1);
-  std::memmove(receive_->data(), receive_->data() + in_.row_bytes, bytes - in_.row_bytes);
-  receive_->set({bytes - in_.row_bytes, in_.row_bytes}, 0x5a);
+  spoil_rows([&] {
+    const size_t rest = in_.bytes() - in_.row_bytes;
+    std::memmove(receive_->data(), receive_->data() + in_.row_bytes, rest);
+    receive_->set({rest, in_.row_bytes}, 0x5a);
+  });
 }
 
 void ExpertExchange::swap_expert() {
-  if (rows_in() == 0) return receive_->flip(-1);
-  std::byte* const row = receive_->data() + rows_in() / 2 * in_.row_bytes;
-  TokenData::Label told = data_.label(row);
-  for (int32_t& e : told.experts) {
-    if (e < 0) continue;
-    e = (e + 1) % routes_.router.experts;
-    break;
-  }
-  data_.write_label({told.rank, told.token, iteration_}, told.experts, row);
+  spoil_rows([&] {
+    std::byte* const row = receive_->data() + rows_in() / 2 * in_.row_bytes;
+    TokenData::Label told = data_.label(row);
+    for (int32_t& e : told.experts) {
+      if (e < 0) continue;
+      e = (e + 1) % routes_.router.experts;
+      break;
+    }
+    data_.write_label({told.rank, told.token, iteration_}, told.experts, row);
+  });
 }
 
-void ExpertExchange::flip_sum() { sums_->flip(static_cast<int64_t>(sums_->bytes() / 2)); }
+void ExpertExchange::spoil_rows(const std::function<void()>& spoil) {
+  fetch_rows();
+  if (rows_in() == 0) return receive_->flip(-1);
+  spoil();
+  store_rows();
+}
+
+void ExpertExchange::flip_sum() {
+  fetch_sums();
+  sums_->flip(static_cast<int64_t>(sums_->bytes() / 2));
+  store_sums();
+}
 
 }  // namespace cb::moe

@@ -31,17 +31,19 @@ std::shared_ptr<const Device> open_port(const RdmaPort& info, const std::string&
   return device;
 }
 
-std::vector<std::string> unsupported(const Device& device, const Spec& spec) {
+std::vector<std::string> unsupported(const Device& device, const Spec& spec,
+                                     const OptionNames& names) {
   std::vector<std::string> out;
   const ibv_device_attr& limits = device.limits;
-  const auto too_much = [&](const char* option, int64_t asked, int64_t most, const char* what) {
+  const auto too_much = [&](const std::string& option, int64_t asked, int64_t most,
+                            const char* what) {
     if (asked > most)
       out.push_back(fmt::format("{} {} is more than the {} {} that {} has", option, asked, most,
                                 what, device.name()));
   };
   too_much("--qps", spec.qps, limits.max_qp - 1, "queue pairs");
-  too_much("--tx-depth", spec.depth, limits.max_qp_wr, "requests per queue pair");
-  too_much("--tx-depth × --qps", int64_t{spec.depth} * spec.qps, limits.max_cqe,
+  too_much(names.depth, spec.depth, limits.max_qp_wr, "requests per queue pair");
+  too_much(names.entries, int64_t{spec.depth} * spec.qps, limits.max_cqe,
            "completion queue entries");
   too_much("--outstanding-reads", spec.outstanding_reads, limits.max_qp_rd_atom,
            "outstanding reads");
@@ -50,8 +52,9 @@ std::vector<std::string> unsupported(const Device& device, const Spec& spec) {
   const uint32_t mtu = mtu_bytes(device.port.active_mtu);
   too_much("--mtu", spec.mtu, mtu, "bytes of active MTU");
   if (spec.service == Service::ud)
-    too_much("--size", static_cast<int64_t>(spec.bytes), mtu, "bytes of MTU, the most of UD,");
-  too_much("--size", static_cast<int64_t>(spec.bytes), device.port.max_msg_sz, "bytes a message");
+    too_much(names.bytes, static_cast<int64_t>(spec.bytes), mtu, "bytes of MTU, the most of UD,");
+  too_much(names.bytes, static_cast<int64_t>(spec.bytes), device.port.max_msg_sz,
+           "bytes a message");
   return out;
 }
 

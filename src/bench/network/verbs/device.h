@@ -27,8 +27,17 @@ struct Device {
 // Opens the port. If it is not active, throws Error that says what to look at.
 std::shared_ptr<const Device> open_port(const RdmaPort& info, const std::string& host);
 
+// What users know the parts of a spec by: the options of the case.
+struct OptionNames {
+  std::string subject = "clusterbench verbs";
+  std::string depth = "--tx-depth";
+  std::string entries = "--tx-depth × --qps";
+  std::string bytes = "--size";
+};
+
 // Demands of the spec that this device cannot meet: "--inline 4096 is more than …". One line each.
-std::vector<std::string> unsupported(const Device& device, const Spec& spec);
+std::vector<std::string> unsupported(const Device& device, const Spec& spec,
+                                     const OptionNames& names = {});
 
 // The GID to use; null for InfiniBand without one. Throws UsageError if the device lacks
 // --gid-index, Error if an Ethernet port has no GID.

@@ -72,14 +72,14 @@ std::vector<RdmaPort> share_of(std::vector<RdmaPort> rails, const RankMap& place
 
 // Every rank must have the same number of rails; otherwise each host is named once.
 void require_equal_counts(Context& context, const std::vector<RdmaPort>& rails,
-                          const std::vector<RdmaPort>& ports) {
+                          const std::vector<RdmaPort>& ports, const OptionNames& names) {
   const auto mine = static_cast<double>(rails.size());
   Problems problems;
   if (context.comm.min(mine) < context.comm.max(mine))
     problems.add("--rails", fmt::format("{} has {} of them{}; every host needs as many: mend it or "
                                         "name the NICs (--rails mlx5_0,host:mlx5_4)",
                                         context.place.host, rails.size(), down_ports(ports)));
-  throw_agreed(context.comm, "clusterbench verbs", problems);
+  throw_agreed(context.comm, names.subject, problems);
 }
 
 void gather_limits(Context& context, Setup& setup) {
@@ -139,7 +139,7 @@ Said why_no_port(const FsRoot& fs) {
   return active ? "" : fmt::format("no active RDMA port{}", down_ports(ports));
 }
 
-Setup set_up(Context& context, const std::vector<std::string>& asked) {
+Setup set_up(Context& context, const std::vector<std::string>& asked, const OptionNames& names) {
   Setup setup;
   setup.nodes = net::nodes_of(context.place);
   setup.pool = std::make_shared<DevicePool>(context.place.host);
@@ -147,8 +147,8 @@ Setup set_up(Context& context, const std::vector<std::string>& asked) {
   Problems problems;
   setup.rails = share_of(
       choose_rails(asked, ports, context.place.host, context.place.hosts, problems), context.place);
-  throw_agreed(context.comm, "clusterbench verbs", problems);
-  require_equal_counts(context, setup.rails, ports);
+  throw_agreed(context.comm, names.subject, problems);
+  require_equal_counts(context, setup.rails, ports, names);
   if (setup.rails.empty()) {
     setup.skip = ports.empty()
                      ? said("verbs.no_device", context.place.host)
@@ -260,8 +260,9 @@ int most_inline(const Device& device, const Spec& spec, int asked) {
   return low;
 }
 
-void check_point(const Device& device, const Spec& spec, std::set<std::string>& wrong) {
-  for (std::string& one : unsupported(device, spec)) wrong.insert(std::move(one));
+void check_point(const Device& device, const Spec& spec, const OptionNames& names,
+                 std::set<std::string>& wrong) {
+  for (std::string& one : unsupported(device, spec, names)) wrong.insert(std::move(one));
   if (spec.gid_index) choose_gid(device, spec);
   if (spec.inline_bytes && *spec.inline_bytes > 0) {
     const int most = most_inline(device, spec, *spec.inline_bytes);
@@ -273,7 +274,8 @@ void check_point(const Device& device, const Spec& spec, std::set<std::string>& 
 
 }  // namespace
 
-void require_supported(Context& context, const Setup& setup, const std::vector<Point>& points) {
+void require_supported(Context& context, const Setup& setup, const std::vector<Point>& points,
+                       const OptionNames& names) {
   std::set<std::string> wrong;
   for (const RdmaPort& port : setup.rails) {
     std::shared_ptr<const Device> device;
@@ -283,7 +285,7 @@ void require_supported(Context& context, const Setup& setup, const std::vector<P
       continue;  // only the pairs of this port fail, and they say why
     }
     try {
-      for (const Point& point : points) check_point(*device, point.spec, wrong);
+      for (const Point& point : points) check_point(*device, point.spec, names, wrong);
     } catch (const UsageError& e) {
       for (const Problem& p : e.problems().list) wrong.insert(p.where + " " + p.what);
     }
@@ -293,7 +295,7 @@ void require_supported(Context& context, const Setup& setup, const std::vector<P
     const size_t space = one.find(' ');
     problems.add(one.substr(0, space), one.substr(space + 1));
   }
-  throw_agreed(context.comm, "clusterbench verbs", problems);
+  throw_agreed(context.comm, names.subject, problems);
 }
 
 CounterWatch::CounterWatch(const FsRoot& fs, const Setup& setup) : fs_(fs), setup_(setup) {

@@ -52,7 +52,8 @@ Said why_no_port(const FsRoot& fs);
 
 // Collective. Throws the same UsageError on all ranks if a name is wrong or if hosts have different
 // numbers of rails.
-Setup set_up(Context& context, const std::vector<std::string>& asked);
+Setup set_up(Context& context, const std::vector<std::string>& asked,
+             const OptionNames& names = {});
 
 // Collective. Finds this host's GPUs for --memory gpu. Returns a reason on every rank if one rank
 // cannot use them, or "".
@@ -60,7 +61,8 @@ Said need_gpus(Context& context, Setup& setup, const Params& params);
 
 // Collective. Opens this rank's ports and compares every point with what they can do. Throws the
 // same UsageError on all ranks. If a port cannot be opened, only its own pairs fail.
-void require_supported(Context& context, const Setup& setup, const std::vector<Point>& points);
+void require_supported(Context& context, const Setup& setup, const std::vector<Point>& points,
+                       const OptionNames& names = {});
 
 // Counters of this rank's NICs, before and after one record.
 class CounterWatch {

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/collectives/moe/expert_exchange.h"
+#include "bench/collectives/nccl/comms.h"
+#include "bench/collectives/nccl/cuda/gpu.h"
+#include "bench/gpu/cuda/session.h"
+#include "kernels/moe.h"
+
+namespace cb::moe {
+
+// What all points share.
+struct GpuMoeTools {
+  Context& context;
+  const GroupComm& group;
+  const nccl::Library& library;
+  const GpuUnit& unit;
+  double hang_after;  // seconds of a wait for the GPU
+};
+
+// Dispatch and combine on a GPU: kernels pack and add, NCCL exchanges, all in one stream. A device
+// that fails ends the calls that wait for it here and on the other ranks; agree() then says so.
+class GpuExchange final : public ExpertExchange {
+ public:
+  // Takes memory. connect() comes next.
+  GpuExchange(Routes routes, const TokenData& data, std::vector<std::string> who_of_rank,
+              const GpuMoeTools& tools, std::string point);
+  ~GpuExchange() override;
+  // Collective. Makes the communicator.
+  void connect();
+
+  // Bytes of the GPU.
+  static uint64_t device_bytes(const Routes& routes, const TokenFormat& format);
+
+  void prepare(uint64_t iteration) override;
+  void poison_rows() override;
+  void poison_returned() override;
+  void dispatch() override;
+  void dispatch_rows() override;
+  void run_experts() override;
+  void combine() override;
+  void combine_rows() override;
+  void add_rows() override;
+  std::optional<double> device_seconds() const override { return seconds_; }
+  void agree() override;
+
+ private:
+  using Buffer = std::unique_ptr<nccl::DeviceBuffer>;
+
+  // What lies on the GPU. It is left behind there where the GPU has failed: freeing would wait for
+  // what is queued, perhaps for ever.
+  struct OnGpu {
+    OnGpu(const GpuExchange& of, const GpuUnit& unit);
+
+    nccl::Devices devices;
+    nccl::Gpu* gpu;
+    Buffer tokens, send, receive, results, returned, sums;
+    // tokens × top_k, tokens × ranks; of the ranks, to them and behind it from them.
+    cuda::DeviceMemory experts, weights, places, counts;
+    cuda::HostMemory told;  // counts from the ranks
+    cuda::Event begin, counting, packed, end;
+  };
+
+  bool guards_intact() const override;
+  void fetch_rows() override;
+  void store_rows() override;
+  void fetch_sums() override;
+  void store_sums() override;
+  void upload_routes();
+  void attempt(const char* what, const std::function<void()>& call);
+  void timed_call(const char* what, const std::function<void()>& queue);
+  void find_places();
+  void exchange_counts();
+  void pack();
+  void exchange(const Buffer& send, const RowBlocks& out, const Buffer& receive,
+                const RowBlocks& in);
+  void add();
+  kernels::MoeRoutes routes_there() const;
+  void fetch(CollectiveBuffer& to, const Buffer& from);
+  void store(const Buffer& to, CollectiveBuffer& from);
+  const cuda::Stream& stream() const { return there_->gpu->queue(); }
+  int32_t* counts(size_t first) const {
+    return static_cast<int32_t*>(there_->counts.data()) + first * counts_from_.size();
+  }
+
+  GpuMoeTools tools_;
+  std::string point_;
+  std::unique_ptr<OnGpu> there_;
+  std::unique_ptr<nccl::Communicators> comms_;
+  std::optional<double> seconds_;
+  Said failed_;
+};
+
+}  // namespace cb::moe

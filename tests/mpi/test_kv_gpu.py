@@ -1,0 +1,77 @@
+"""kv-transfer --backend nccl: pages between stand-in GPUs (tests/fake_cuda) by a stand-in NCCL in the order of their streams."""
+import os
+import re
+from pathlib import Path
+
+import pytest
+from collectives import metrics
+
+pytestmark = pytest.mark.skipif(not (Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "bin" / "clusterbench_fake_gpu").exists(),
+                                reason="built without CUDA")
+
+# 4 layers of 8 pages of 512 bytes, as in test_kv_transfer.py.
+SMALL = ["kv-transfer", "--model", "tiny", "--layers", "4", "--page-tokens", "4", "--prompt", "30", "--iterations", "3"]
+NCCL = [*SMALL, "--backend", "nccl"]
+
+
+@pytest.fixture(autouse=True)
+def gpus(stand_in_gpus):
+    return stand_in_gpus
+
+
+@pytest.mark.parametrize("ranks, options, messages", [
+    (2, [], 32), (4, ["--pack"], 4), (2, ["--scatter", "none", "--join"], 4), (3, ["--window", "3", "--schedule", "one-at-a-time"], 32)])
+def test_every_page_is_verified_as_over_mpi(job, ranks, options, messages):
+    code, document, out, err = job.measure(ranks, *NCCL, *options)
+    assert code == 0, err + out
+    record, = document["records"]
+    pairs = ranks // 2
+    assert len(record["checks"]) == 2 * pairs and all(c["passed"] and c["value"] == 0 for c in record["checks"])
+    assert f"4 layers of 8 pages of 512 B: 16.0 KiB in {messages} messages" in record["facts"]["cache"]
+    assert record["facts"]["library"] == "NCCL 2.28.9" and "GPU 0" in record["facts"]["memory"]
+    assert int(record["facts"]["verified_calls"]) >= 2 * 3
+    for name in ("transfer_seconds", "first_layer_seconds", "longest_layer_seconds", "plain_seconds", "bytes_per_second", "share_of_plain"):
+        of = metrics(record, name)
+        assert len(of) == pairs and all(len(m["samples"]) == 3 and min(m["samples"]) > 0 for m in of)
+    first, whole = (metrics(record, name)[0]["samples"] for name in ("first_layer_seconds", "transfer_seconds"))
+    assert all(f <= w for f, w in zip(first, whole, strict=True))
+    assert any("rank 2 has no partner" in note for note in record.get("notes", [])) == (ranks == 3)
+
+
+def test_what_the_library_brings_wrong_is_named_with_pair_layer_and_page(job, gpus):
+    """Of the receiver's calls the third brings the third layer; the last of its pages is spoilt."""
+    gpus(nccl="wrong=1:3")
+    code, document, _, err = job.measure(2, *NCCL)
+    record, = document["records"]
+    bad = [c for c in record["checks"] if not c["passed"]]
+    assert code == 1 and len(bad) == 1 and record["metrics"] == [], err
+    assert re.search(r"rank 0 → \S+ rank 1: transfer 1: layer 2, page 7: byte 0 of 512: got 0x", bad[0]["detail"]), bad
+
+
+def test_a_planted_fault_is_named(job):
+    code, document, _, _ = job.measure(4, *NCCL, "--inject-fault", "swap@1:2")
+    bad, = [c for c in document["records"][0]["checks"] if not c["passed"]]
+    assert code == 1 and "layer 2, page 4: layer 2, page 5 came in its place" in bad["detail"]
+
+
+def test_an_error_of_the_library_names_pair_and_gpu(job, gpus):
+    gpus(nccl="error=1:9")
+    code, document, out, err = job.measure(2, *NCCL)
+    record, = document["records"]
+    said = out + err
+    assert code == 4 and record["metrics"] == [], said
+    assert re.search(r"rank 0 → \S+ rank 1: \S+:1 \(GPU-\S+\): receiving pages: .*remote process exited", said), said
+
+
+def test_a_transfer_that_hangs_ends_the_job_and_tells_what_each_rank_did(job, gpus):
+    gpus(nccl="hang=1:6")
+    code, _, err = job.run(2, *NCCL, "--hang-after", "2s", timeout=60, grace=True)
+    assert code == 124, err
+    assert "30 tokens, together" in err or "ranks 0-1" in err, err
+
+
+def test_without_nccl_it_is_skipped_with_the_reason(job, monkeypatch):
+    monkeypatch.setenv("CLUSTERBENCH_NCCL_LIBRARY", "nonexistent.so")
+    code, document, _, _ = job.measure(2, *NCCL)
+    record, = document["records"]
+    assert code == 3 and record["outcome"] == "skipped" and "NCCL cannot be opened" in record["reason"]

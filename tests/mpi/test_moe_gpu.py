@@ -1,0 +1,122 @@
+"""moe --device gpu over several ranks, each with a stand-in GPU (tests/fake_cuda) that runs the real kernels, and a stand-in NCCL in the order
+of the GPU's streams: the bits of the processor, and each thing that goes wrong is found and named."""
+import os
+import re
+from pathlib import Path
+
+import pytest
+from collectives import metrics
+
+pytestmark = pytest.mark.skipif(not (Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "bin" / "clusterbench_fake_gpu").exists(),
+                                reason="built without CUDA")
+
+SMALL = ["moe", "--batch", "32", "--hidden", "256", "--experts", "12", "--top-k", "3", "--iterations", "3"]
+ON_GPU = [*SMALL, "--device", "gpu"]
+
+
+@pytest.fixture(autouse=True)
+def gpus(stand_in_gpus):
+    return stand_in_gpus
+
+
+def measured(job, ranks, *args, expect=0):
+    code, document, out, err = job.measure(ranks, *args)
+    assert code == expect, err + out
+    return document["records"], out + err
+
+
+def wrong(record):
+    """(name, id of the rank, text) of the check that failed."""
+    bad, = [c for c in record["checks"] if not c["passed"]]
+    return bad["name"], record["entities"][bad["entity"]]["id"], bad["detail"]
+
+
+@pytest.mark.parametrize("ranks, options", [
+    (2, ["--routing", "balanced,random"]), (3, ["--routing", "random,skewed:1"]), (4, ["--dtype", "bf16", "--combine-dtype", "fp32"]),
+    (3, ["--batch", "300", "--hidden", "128", "--iterations", "1"])])  # more tokens than a block has threads, rows of no whole vectors
+def test_gpus_make_the_bits_of_processors(job, ranks, options):
+    """skewed:1 leaves ranks without a token. The digest is of all rows that came and of all sums."""
+    shape = [*SMALL, *options] if "--batch" not in options else ["moe", "--experts", "12", "--top-k", "3", *options]
+    here, _ = measured(job, ranks, *shape)
+    there, _ = measured(job, ranks, *shape, "--device", "gpu")
+    assert len(here) == len(there)
+    for a, b in zip(here, there, strict=True):
+        assert a["facts"]["data_digest"] == b["facts"]["data_digest"]
+        assert {n: b["facts"][n] for n in ("routed", "row", "verified_calls")} == {n: a["facts"][n] for n in ("routed", "row", "verified_calls")}
+        assert len(b["checks"]) == 3 * ranks and all(c["passed"] for c in b["checks"])
+        assert {m["name"] for m in a["metrics"]} == {m["name"] for m in b["metrics"]}
+        assert b["facts"]["library"] == "NCCL 2.28.9" and f"rank {ranks - 1}: " in b["facts"]["rank_map"]
+        for part in ("dispatch", "combine"):
+            whole, rows = ([min(m["samples"]) for m in metrics(b, f"{part}_{name}")] for name in ("seconds", "exchange_seconds"))
+            assert len(whole) == len(rows) == ranks and min(whole + rows) > 0
+
+
+@pytest.mark.parametrize("nccl, check, rank, text", [
+    ("wrong=1:1", "dispatch", "1", r"\S+ rank 2 announced \d+ tokens, expected \d+"),
+    ("wrong=1:2", "dispatch", "1", r"token \d+ \(\S+ rank 2\): element 0: got 0x"),
+    ("wrong=2:4", "combine", "2", r"sum of token \d+, experts .*: element 0: got"),
+])
+def test_what_the_library_brings_wrong_is_named_with_rank_and_token(job, gpus, nccl, check, rank, text):
+    """Of a rank's calls the first tells counts, the second brings tokens, the third brings them once more, the fourth brings results."""
+    gpus(nccl=nccl)
+    (record,), _ = measured(job, 3, *ON_GPU, expect=1)
+    name, where, detail = wrong(record)
+    assert (name, where, record["metrics"]) == (check, rank, [])
+    assert re.search(rf"rank {rank}: check 1 before timing: {text}", detail), detail
+
+
+@pytest.mark.parametrize("fault, check, rank, text", [
+    ("element@1", "dispatch", "1", "element 128: got 0x"), ("token@2", "dispatch", "2", "in place of token "),
+    ("expert@1", "dispatch", "1", " came for expert "), ("sum@0", "combine", "0", "sum of token 16, experts ")])
+def test_a_planted_fault_is_named_with_its_rank(job, fault, check, rank, text):
+    (record,), _ = measured(job, 3, *ON_GPU, "--inject-fault", fault, expect=1)
+    name, where, detail = wrong(record)
+    assert (name, where, record["metrics"]) == (check, rank, []) and text in detail
+
+
+def test_a_gpu_that_packs_late_is_named_by_its_row(job, gpus):
+    gpus(cuda="slow@2=0.0005")
+    (record,), _ = measured(job, 3, *ON_GPU)
+    late = {record["entities"][m["entity"]]["id"]: m["summary"]["median"] for m in metrics(record, "late_seconds")}
+    assert late["2"] > 0.05 and max(late, key=late.get) == "2", late
+
+
+@pytest.mark.parametrize("cuda, words", [("die@1=40", "cudaErrorLaunchFailure"), ("hang@1=53", "CUDA device 1 has not finished finding the places of tokens after 2 s: it hangs")])
+def test_a_gpu_that_is_lost_is_named_and_nobody_waits_for_it(job, gpus, cuda, words):
+    gpus(cuda=cuda)
+    (record,), said = measured(job, 2, *ON_GPU, "--hang-after", "2s", expect=4)
+    assert record["outcome"] == "errored" and record["metrics"] == []
+    assert re.search(r"rank 1: \S+:1 \(GPU-00000000-0000-0000-0000-000000000001\): ", said) and words in said, said
+    assert "next: dmesg | grep -i xid" in said
+
+
+def test_an_error_of_the_library_names_gpu_and_call(job, gpus):
+    gpus(nccl="error=1:2")
+    (record,), said = measured(job, 2, *ON_GPU, expect=4)
+    assert record["metrics"] == []
+    assert re.search(r"rank 1: \S+:1 \(GPU-\S+\): dispatch: NCCL 2\.28\.9: .*remote process exited", said), said
+
+
+def test_an_exchange_that_hangs_ends_the_job_and_tells_what_each_rank_did(job, gpus):
+    gpus(nccl="hang=1:3")
+    code, _, err = job.run(2, *ON_GPU, "--hang-after", "2s", timeout=60, grace=True)
+    assert code == 124, err
+    for rank in (0, 1):
+        assert re.search(rf"ranks? .*{rank}", err), err
+    assert re.search(r"32 tokens, exchange of tokens on \S+:[01]", err), err
+
+
+def test_a_rank_that_dies_is_named(rank_dies):
+    rank_dies(1, *SMALL[:-2], "--device", "gpu")
+
+
+def test_what_cannot_be_measured_is_refused_or_skipped(job, gpus, monkeypatch):
+    gpus(devices=1)
+    code, _, err = job.run(2, *ON_GPU)
+    assert code == 2 and "rank 1 has no GPU left: start at most as many ranks on a host as it has GPUs" in err
+    gpus()
+    code, _, err = job.run(2, "moe", "--device", "gpu", "--batch", "8192", "--experts", "4", "--top-k", "2", "--hidden", "2048")
+    assert code == 2 and "ask for fewer tokens or a smaller --hidden" in err and "are free" in err
+    monkeypatch.setenv("CLUSTERBENCH_NCCL_LIBRARY", "nonexistent.so")
+    (record,), _ = measured(job, 2, *ON_GPU, expect=3)
+    assert record["outcome"] == "skipped" and "NCCL cannot be opened" in record["reason"]
