@@ -361,6 +361,9 @@ TEST_CASE("attention that does not wait for its scores, and one that sees a posi
                    "of the shared variable scores"));
     CHECK(contains(fault_of(seed, attend(one_position_more_infer_attention)),
                    "of cache, which has 128 bytes"));
+  }
+}
+
 TEST_CASE("rows that move before all are read, and a sweep over all colours at once") {
   if (!device_executor::sees_accesses()) return;
   using namespace cb::kernels;
@@ -392,6 +395,8 @@ TEST_CASE("rows that move before all are read, and a sweep over all colours at o
     CHECK(contains(fault_of(seed, move(no_meeting_lu_move)), "of a, which thread ("));
     CHECK(contains(fault_of(seed, sweep(all_colours_cg_sweep)), "of x, which thread ("));
   }
+}
+
 TEST_CASE("a count of votes that the next round overwrites before all have read it") {
   if (!device_executor::sees_accesses()) return;
   using namespace cb::kernels;
