@@ -22,6 +22,8 @@ uint32_t alignment_of(const void* data, int64_t step, int64_t bytes) {
   return out;
 }
 
+}  // namespace
+
 // Bytes of an operand's and a result's element, and what the library calls their types.
 struct ProductTypes {
   const char* name;
@@ -33,8 +35,6 @@ struct ProductTypes {
 constexpr ProductTypes kFp32{"fp32", 4, 4, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, false};
 constexpr ProductTypes kBf16{"bf16", 2, 4, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, true};
 constexpr ProductTypes kFp64{"fp64", 8, 8, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, true};
-
-}  // namespace
 
 // A product of any type, but for what it is multiplied by.
 struct Products::Shape {
