@@ -77,6 +77,9 @@ def test_figures_follow_from_one_another(sweep, at, batch):
     assert samples(record, "decode_tokens_per_second") == pytest.approx([batch / s for s in steps])
     # 2 layers · 2 · 2 heads · 4 elements of 4 bytes a position; 6 + 5 − 1 positions.
     assert samples(record, "kv_cache_bytes") == [128 * 10 * batch]
+    for name in ("bytes_per_second", "decode_tokens_per_second"):  # where the probe was as fast as the steps
+        for m in (m for m in record["metrics"] if m["name"] == name and "ceiling" in m):
+            assert "GPU" in m["ceiling"]["how"] and max(m["samples"]) <= 1.05 * m["ceiling"]["value"]
     weights = 4 * (2 * (16 * (16 + 16) + 16 * 16 + 3 * 16 * 24) + 64 * 16 + 5 * 16)
     assert samples(record, "bytes_per_second") == pytest.approx([(weights + batch * 128 * (7 + i % 4)) / s for i, s in enumerate(steps)])
 
