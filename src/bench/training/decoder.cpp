@@ -76,7 +76,7 @@ LayerTape<Real> Decoder<Real>::make_layer_tape() {
           make(n * attention.stride()),
           make(n * attention.heads * attention.dim),
           make(n * attention.heads),
-          make(own * h),
+          make(stage_.forward_only ? 0 : own * h),
           make(n * h),
           make(own),
           make(2 * n * stage_.feed_forward()),
@@ -88,8 +88,8 @@ Tape<Real> Decoder<Real>::make_tape() {
   Tape<Real> out;
   const int64_t stream = stage_.own_tokens() * stage_.shape.hidden;
   for (int64_t i = 0; i <= stage_.layers(); ++i) {
-    const bool again = stage_.forward_only && i >= 2;  // two take turns
-    out.streams.push_back(again ? out.streams[static_cast<size_t>(i - 2)] : ops_.allocate(stream));
+    const bool again = stage_.forward_only && i > 0;  // each layer adds to the one that there is
+    out.streams.push_back(again ? out.streams.front() : ops_.allocate(stream));
   }
   const bool one = stage_.recompute || stage_.forward_only;
   const int64_t kept = one ? std::min<int64_t>(1, stage_.layers()) : stage_.layers();
@@ -204,20 +204,21 @@ void Decoder<Real>::forward_layer(int64_t local, const Real* in, Real* out, Laye
   };
   const auto onto_stream = [&](const Real* x, Real* to, Part part) {
     watch_.at(place(part, local, micro_batch), whole_.get(), n * h);
-    ops_.copy(to, x, own * h);
+    if (to != x) ops_.copy(to, x, own * h);
     ops_.add(to, reduced(whole_.get(), own_.get()), own * h);
   };
   normed(in, w.attention_gain, t.normed1.get(), t.scale1.get());
   linear(t.normed1.get(), w.qkv, t.qkv.get(), n, a.stride(), h);
   attend(local, t, cache);
   linear(t.attended.get(), w.out, whole_.get(), n, h, wide);
-  onto_stream(in, t.middle.get(), Part::forward_attention);
+  Real* middle = stage_.forward_only ? out : t.middle.get();
+  onto_stream(in, middle, Part::forward_attention);
 
-  normed(t.middle.get(), w.feed_forward_gain, t.normed2.get(), t.scale2.get());
+  normed(middle, w.feed_forward_gain, t.normed2.get(), t.scale2.get());
   linear(t.normed2.get(), w.gate_up, t.gate_up.get(), n, 2 * f, h);
   ops_.swiglu(t.gate_up.get(), t.activated.get(), n, f);
   linear(t.activated.get(), w.down, whole_.get(), n, h, f);
-  onto_stream(t.middle.get(), out, Part::forward_feed_forward);
+  onto_stream(middle, out, Part::forward_feed_forward);
 }
 
 // The head's forward and backward are one pass over chunks of rows, because all logits at once are

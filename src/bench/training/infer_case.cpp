@@ -126,7 +126,8 @@ Record measure_on_host(Inference& job, const Params& params, const InferPoint& p
                *job.parameters,
                job.text,
                [&](double bytes) { return read_rate(job, bytes); },
-               said("infer.read_ceiling", job.team.size())};
+               said("infer.read_ceiling", job.team.size()),
+               said("infer.decode_ceiling")};
   measure_infer(rig, point, record, self);
   return record;
 }

@@ -65,7 +65,7 @@ double best_of(const std::vector<double>& seconds) {
 
 // Figures of the whole replica, on the first of its ranks.
 void add_replica_figures(Record& record, size_t self, const InferOptions& o, const Generated& m,
-                         double best_product, double step_bytes, std::optional<double> read) {
+                         double best_product, const std::optional<Ceiling>& decode) {
   const auto sequences = static_cast<double>(o.generation.sequences);
   const auto prompt = static_cast<double>(o.generation.prompt);
   const double flops = prefill_flops(o.shape, o.generation.prompt) / o.layout.tensor;
@@ -76,15 +76,13 @@ void add_replica_figures(Record& record, size_t self, const InferOptions& o, con
                         said("infer.prefill_ceiling")));
   record.add("time_to_first_token_seconds", self, list_of(m.first_token_seconds));
   record.add("time_per_output_token_seconds", self, list_of(m.token_seconds));
-  std::optional<Ceiling> decode;
-  if (read) decode = Ceiling{sequences * *read / step_bytes, said("infer.decode_ceiling")};
   record.add("decode_tokens_per_second", self, per_second(sequences, m.token_seconds), decode);
 }
 
-// Bytes of each decode step over its time, and over the rate of the probe. Returns that rate, or
-// nothing if a step was faster.
-std::optional<double> add_rates(Record& record, size_t self, const std::vector<double>& bytes,
-                                const std::vector<double>& seconds, double read, const Said& how) {
+// Bytes of each decode step over its time, and over the rate of the probe. False if a step was
+// faster: the probe bounds nothing.
+bool add_rates(Record& record, size_t self, const std::vector<double>& bytes,
+               const std::vector<double>& seconds, double read, const Said& how) {
   std::vector<double> rates, shares;
   for (size_t i = 0; i < bytes.size(); ++i) {
     rates.push_back(bytes[i] / seconds[i]);
@@ -93,9 +91,9 @@ std::optional<double> add_rates(Record& record, size_t self, const std::vector<d
   const double best = *std::max_element(rates.begin(), rates.end());
   const auto ceiling = ceiling_of(record, read, best, how);
   record.add("bytes_per_second", self, list_of(std::move(rates)), ceiling);
-  if (!ceiling) return std::nullopt;
+  if (!ceiling) return false;
   record.add("share_of_memory_bound", self, list_of(std::move(shares)));
-  return read;
+  return true;
 }
 
 void add_infer_figures(InferRig& rig, Record& record, size_t self, const Generated& m,
@@ -105,10 +103,12 @@ void add_infer_figures(InferRig& rig, Record& record, size_t self, const Generat
   const std::vector<double> bytes = bytes_of_steps(o, m.token_seconds.size());
   const double mean = mean_step_bytes(o);
   const double reads = rig.read_rate(std::min(mean, kMostProbeBytes));
-  const std::optional<double> read =
-      add_rates(record, self, bytes, m.token_seconds, reads, rig.read_how);
+  const bool bounded = add_rates(record, self, bytes, m.token_seconds, reads, rig.read_how);
   const double best_product = best_product_rate(rig.backend, m.prompt_ledger);
-  if (rig.stage().at.tensor == 0) add_replica_figures(record, self, o, m, best_product, mean, read);
+  std::optional<Ceiling> decode;
+  if (bounded)
+    decode = Ceiling{static_cast<double>(o.generation.sequences) * reads / mean, rig.decode_how};
+  if (rig.stage().at.tensor == 0) add_replica_figures(record, self, o, m, best_product, decode);
   record.add("kv_cache_bytes", self, {static_cast<double>(generator.cache_bytes())});
   record.add("bytes_per_token", self, {mean / static_cast<double>(o.generation.sequences)});
   // Within one launch nobody sees when an exchange ends.

@@ -44,7 +44,7 @@ struct InferRig {
   const Text& text;
   // Bytes per second of reading so many bytes, as fast as this rank can; collective.
   std::function<double(double bytes)> read_rate;
-  Said read_how;
+  Said read_how, decode_how;  // what the ceilings of reading and of decoding are
 
   Stage stage() const { return options.stage(context.comm.rank()); }
 };

@@ -52,6 +52,7 @@ constexpr TextRow kSaidTraining[] = {
     {"infer.exchanges_recorded", "a decode step and its exchanges are one launch: how long it waited in them is not seen and not given", "解码步及其通信为一次启动：其中等待通信的时间不可见，故不给出"},
     {"infer.bf16", "weights, cache and operands of products are bf16; sums, norms and all else are fp32", "权重、缓存与乘积的操作数为 bf16；求和、归一化及其余均为 fp32"},
     {"infer.products", "of up to {0} rows by own kernels, which read each weight once; larger ones by cuBLASLt", "不超过 {0} 行的乘积由自有内核计算，每个权重只读一次；更大的由 cuBLASLt 计算"},
+    {"infer.gpu_decode_ceiling", "weights and cache of the mean step at the rate at which this GPU reads as much", "平均单步的权重与缓存除以该 GPU 读取同样多数据的速率"},
     {"infer.gpu_read_ceiling", "as much as a step reads, read by the GPU right after: as an array, or in fp32 for a product of one row, the faster", "随后由该 GPU 读取与一步同样多的数据：按数组读取，或在 fp32 下用于单行乘积，取较快者"},
     {"infer.arrivals", "none: sequences of one length begin together; no scheduler, no tokenizer", "无：等长序列同时开始；无调度器，无分词器"},
     {"infer.poisson", "Poisson, open loop: {0} for each replica, {1} requests; a free replica takes up to {2} that wait, first come first served, and generates them to their end; no continuous batching", "泊松到达，开环：每个副本 {0}，共 {1} 个请求；空闲副本按先到先服务取走至多 {2} 个等待中的请求，一并生成到结束；无连续批处理"},

@@ -5,13 +5,13 @@ namespace {
 
 double as_real(int64_t value) { return static_cast<double>(value); }
 
-// Elements that a pass without backward holds for one token: two streams, their middle, the scratch
-// for exchanges and both normed copies; queries, keys and values, attention's output with its row
+// Elements that a pass without backward holds for one token: the stream, the scratch for exchanges
+// and both normed copies; queries, keys and values, attention's output with its row
 // sums, both halves of the gate, and their product.
 double pass_elements(const Shape& s, int tensor) {
   const double columns = as_real((s.heads + 2 * s.kv_heads) * s.head_dim + s.heads * s.head_dim +
                                  s.heads + 3 * s.feed_forward);
-  return as_real(6 * s.hidden + 2) + columns / tensor;
+  return as_real(4 * s.hidden + 2) + columns / tensor;
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ TEST_CASE("a prompt takes a third of a training step's operations, and one head"
 TEST_CASE("memory: weights once, the cache, and the arrays of two passes") {
   const Shape tiny = *find_shape("tiny");
   const double weights = 4.0 * (2 * 49152 + 2 * 32768 + 5 * 64);
-  // Of a token: 6·64 + 2, and (4 + 2·2)·16 + 4·16 + 4 + 3·192 columns.
-  const double per_token = 386 + 772;
+  // Of a token: 4·64 + 2, and (4 + 2·2)·16 + 4·16 + 4 + 3·192 columns.
+  const double per_token = 258 + 772;
   CHECK(inference_memory(tiny, 1, {2, 10, 5}, 4) ==
         weights + 2 * 14 * 512 + 4 * (2 * (10 + 14) * per_token + 6 * 2 * 512));
   CHECK(inference_memory(tiny, 2, {2, 10, 5}, 4) < inference_memory(tiny, 1, {2, 10, 5}, 4));

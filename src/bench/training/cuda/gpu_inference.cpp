@@ -135,7 +135,8 @@ class GpuInference {
                  parameters,
                  text,
                  [&](double bytes) { return read_rate(backend, bytes); },
-                 said("infer.gpu_read_ceiling")};
+                 said("infer.gpu_read_ceiling"),
+                 said("infer.gpu_decode_ceiling")};
     measure_infer(rig, point_, record_, self_);
     if (telemetry_ == nullptr) return;
     const GpuWindow window = telemetry_->close_window().at(0);
