@@ -120,7 +120,7 @@ int launch_cg_multiply(const CgMatrix& a, const double* x, double* y, void* stre
 
 int launch_cg_sweep(const CgMatrix& a, const double* r, double* x, void* stream) {
   for (int turn = 0; turn < cg_sweep_launches; ++turn) {
-    const int colour = turn < cg_colours ? turn : cg_sweep_launches - 1 - turn;
+    const int colour = turn < cg_colours ? cg_colours - 1 - turn : turn - cg_colours;
     const unsigned blocks = blocks_of(a.cube.points(colour));
     if (const int e = launch<cg_relax>({blocks, block_threads}, stream, a, r, x, colour)) return e;
   }

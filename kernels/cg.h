@@ -58,7 +58,9 @@ struct CgMatrix {
 };
 int launch_cg_build(const CgMatrix& a, void* stream);
 int launch_cg_multiply(const CgMatrix& a, const double* x, double* y, void* stream);
-// Gauss-Seidel, x towards A·x = r: colours upwards, then downwards. cg_sweep_launches launches.
+// Gauss-Seidel, x towards A·x = r: colours downwards, then upwards. So the first colour is not the
+// last to be relaxed: its residual, of which the coarser cube is made, would be zero.
+// cg_sweep_launches launches.
 int launch_cg_sweep(const CgMatrix& a, const double* r, double* x, void* stream);
 inline constexpr int cg_sweep_launches = 2 * cg_colours;
 

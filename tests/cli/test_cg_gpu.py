@@ -58,10 +58,10 @@ def test_a_changed_element_is_found(tmp_path):
     assert not metric(record, "time_seconds", "0") and metric(record, "time_seconds", "1")
 
 
-@pytest.mark.parametrize("what", ["operator", "sweep"])
-def test_a_wrong_operator_and_a_wrong_sweep_are_found(tmp_path, what):
+@pytest.mark.parametrize("what, check", [("operator", "symmetry"), ("sweep", "symmetry"), ("coarse", "convergence")])
+def test_a_wrong_operator_sweep_or_cycle_is_found(tmp_path, what, check):
     record = run(tmp_path, cuda=f"flip={what}", code=1)
-    assert ("symmetry", "0") in failed(record) and not any(m["name"] in ("time_seconds", "bytes_per_second") for m in record["metrics"])
+    assert (check, "0") in failed(record) and not any(m["name"] in ("time_seconds", "bytes_per_second") for m in record["metrics"])
 
 
 def test_a_gpu_that_fails_or_hangs_is_named_and_the_other_goes_on(tmp_path):

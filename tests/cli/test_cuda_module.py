@@ -235,6 +235,14 @@ def test_training_over_the_table(place, driver):
     assert "first_loss" in {c["name"] for c in record["checks"]}
 
 
+@pytest.mark.parametrize("driver", [11080, 13000])
+def test_solvers_over_the_table(place, driver):
+    place.put(11, 13)
+    script = f"name=NVIDIA_H100_80GB_HBM3 total=8.5e10 driver={driver}"
+    run(place, "lu", "--device", "gpu", "--size", "70", "--block", "16", "--iterations", "1", cuda=script)
+    run(place, "cg", "--device", "gpu", "--size", "16", "--iterations", "1", cuda=script)
+
+
 def test_health_over_the_table(place):
     run(place.put(11, 13), "health", "--json", place.program.parent / "h.json")
     records = json.loads((place.program.parent / "h.json").read_text())["records"]

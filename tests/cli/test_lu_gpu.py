@@ -102,11 +102,14 @@ def test_a_panel_that_does_not_wait_for_its_update_is_found(tmp_path):
     assert set(failed(record)) == {("residual", "1")}
 
 
-def test_a_changed_element_is_found(tmp_path):
-    record, = run(tmp_path, "--size", 64, "--inject-fault", 0, code=1)
+@pytest.mark.parametrize("size", [64, 200])  # of the larger one the residual is no number
+def test_a_changed_element_is_found(tmp_path, size):
+    record, = run(tmp_path, "--size", size, "--block", 40, "--inject-fault", 0, code=1)
     assert set(failed(record)) == {("residual", "0")}
     assert not metric(record, "flops_per_second", "0") and metric(record, "flops_per_second", "1")
     assert "the scaled residual is" in failed(record)["residual", "0"]
+    value = next(c for c in record["checks"] if not c["passed"]).get("value")
+    assert value is None if size == 200 else value > 16
 
 
 @pytest.mark.parametrize("ranks", [0, 2])

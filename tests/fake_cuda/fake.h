@@ -19,8 +19,8 @@
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain,
 //                         march; exchange: of rows of a matrix, the first does not happen;
-//                         operator, sweep: of conjugate gradients; update: products of fp64 that
-//                         add to their result do nothing
+//                         operator, sweep, coarse: of conjugate gradients; update: products of fp64
+//                         that add to their result do nothing
 //   forget_wait@1=3       the third time that a stream is to wait for an event, it does not
 //   launch=2e-5           the host needs so many seconds for a launch, and all devices have one
 //   clock:

@@ -1,5 +1,6 @@
 // Launches of the real kernels (kernels/*.cu, compiled for the CPU) in a stream's turn: what each
 // costs of the invented device's time, and the mistakes of a device that is said to be wrong.
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <string_view>
@@ -105,6 +106,11 @@ void damage_operator(const Launch& launch) {
   const std::int64_t all = argument<cb::kernels::CgMatrix>(launch, 0).cube.all();
   argument<double*>(launch, 2)[all / 2] += 1e-3;
 }
+// What was found on the coarser cube is lost.
+void damage_coarse(const Launch& launch) {
+  const auto& c = argument<cb::kernels::CgCoarsening>(launch, 0);
+  std::fill_n(const_cast<double*>(c.coarse_x), c.coarse.all(), 0.0);
+}
 void damage_sweep(const Launch& launch) {
   const cb::kernels::CgCube& cube = argument<cb::kernels::CgMatrix>(launch, 0).cube;
   argument<double*>(launch, 2)[cube.first(argument<int>(launch, 3))] += 1e-3;
@@ -123,6 +129,7 @@ constexpr Mistake kMistakes[] = {{"count_launch", "count", nullptr, lose_count},
                                  {"read", "read", nullptr, damage_read},
                                  {"chain", "chain", damage_chain, nullptr},
                                  {"cg_multiply", "operator", nullptr, damage_operator},
+                                 {"cg_prolong", "coarse", damage_coarse, nullptr},
                                  {"cg_relax", "sweep", nullptr, damage_sweep},
                                  {"lu_move", "exchange", damage_exchange, nullptr},
                                  {"turn_march", "march", damage_march, nullptr}};

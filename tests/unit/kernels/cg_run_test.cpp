@@ -96,7 +96,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a sweep goes over the colours upwards and downwards") {
+TEST_CASE("a sweep goes over the colours downwards and upwards") {
   for (const std::int64_t edge : {3, 8}) {
     CAPTURE(edge);
     in_every_order([&] {
@@ -106,7 +106,7 @@ TEST_CASE("a sweep goes over the colours upwards and downwards") {
       draw(x, 3);
       std::vector<double> wanted(x.begin(), x.end());
       for (int turn = 0; turn < 2 * cg_colours; ++turn) {
-        const int colour = turn < cg_colours ? turn : 2 * cg_colours - 1 - turn;
+        const int colour = turn < cg_colours ? cg_colours - 1 - turn : turn - cg_colours;
         for (std::int64_t i = on.cube.first(colour);
              i < on.cube.first(colour) + on.cube.points(colour); ++i) {
           const double others =

@@ -22,6 +22,7 @@ constexpr int64_t kTestEdge = 24;             // of the cube on which convergenc
 constexpr double kTestTolerance = 1e-9;
 constexpr double kTestError = 1e-6;
 constexpr int kTestMost = 60;
+constexpr double kPreconditionedShare = 0.54;  // of the iterations without preconditioner
 
 // What the sets of one GPU came to.
 struct SetsOfGpu {
@@ -110,15 +111,15 @@ class GpuCg {
     record_.checks.push_back(out);
   }
 
-  // On a small cube both ways solve, and the preconditioner takes less than two thirds of the
-  // iterations: 22 of 39.
+  // On a small cube both ways solve, and the preconditioner takes 19 of 39 iterations; without what
+  // its coarser cubes give it takes 22.
   void add_convergence(size_t i) {
     CgUnit& small = gpus_[i].small;
     const auto moved = [&] { context_.watchdog.alive(); };
     const Converged with = converge(small, true, moved), without = converge(small, false, moved);
     Check out{.name = "convergence",
               .value = with.iterations,
-              .limit = without.iterations / 1.5,
+              .limit = without.iterations * kPreconditionedShare,
               .entity = record_.entity(gpus_.gpu(i).entity)};
     out.passed = with.residual <= kTestTolerance && without.residual <= kTestTolerance &&
                  with.error < kTestError && without.error < kTestError && *out.value < *out.limit;
