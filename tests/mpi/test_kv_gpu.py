@@ -38,6 +38,16 @@ def test_every_page_is_verified_as_over_mpi(job, ranks, options, messages):
     assert any("rank 2 has no partner" in note for note in record.get("notes", [])) == (ranks == 3)
 
 
+def test_a_layer_is_acknowledged_once_it_is_there(job, gpus):
+    gpus(nccl="bus=SendRecv:80")  # a layer of 4 KiB takes 51 ms
+    code, document, _, err = job.measure(2, *NCCL[:-4], "--iterations", "1", "--backend", "nccl")
+    assert code == 0, err
+    (first,), (whole,), (longest,) = ([m["samples"][0] for m in metrics(document["records"][0], f"{name}_seconds")]
+                                      for name in ("first_layer", "transfer", "longest_layer"))
+    # The receiver waits for the first layer before the clock starts.
+    assert first < whole / 2 and whole > 0.15 and longest >= 0.05
+
+
 def test_what_the_library_brings_wrong_is_named_with_pair_layer_and_page(job, gpus):
     """Of the receiver's calls the third brings the third layer; the last of its pages is spoilt."""
     gpus(nccl="wrong=1:3")
@@ -65,7 +75,7 @@ def test_an_error_of_the_library_names_pair_and_gpu(job, gpus):
 
 def test_a_transfer_that_hangs_ends_the_job_and_tells_what_each_rank_did(job, gpus):
     gpus(nccl="hang=1:6")
-    code, _, err = job.run(2, *NCCL, "--hang-after", "2s", timeout=60, grace=True)
+    code, _, err = job.run(2, *NCCL, "--hang-after", "1s", timeout=60, grace=True)
     assert code == 124, err
     assert "30 tokens, together" in err or "ranks 0-1" in err, err
 

@@ -169,7 +169,7 @@ constexpr TextRow kSaidNetwork[] = {
     {"moe.not_repeated", "{0} received the same tokens twice with two results, though each was right where it was looked at; next: bandwidth and gemm on this part", "{0} 两次收到同样的词元却得到不同结果，尽管逐项校验均正确；下一步：对该部件运行 bandwidth 和 gemm"},
     {"moe.routed", "a rank gets {0} tokens in the mean, {1} most; of other ranks: {2} sent and {3} received at most", "每个进程平均收到 {0} 个词元，{1} 最多；与其他进程之间：最多发送 {2} 个，最多接收 {3} 个"},
     {"moe.row", "{0} bytes counted of {1} on dispatch, {2} on combine; a token goes to a rank once, however many of its experts are there", "分发时每行 {1} 字节中计 {0} 字节，合并时 {2} 字节；词元在某进程上有多个专家时只发送一次"},
-    {"coll.gpu_failed", "{0} ({1}): {2}: {3}; next: dmesg | grep -i xid on its host, and `clusterbench nccl` over the same GPUs", "{0}（{1}）：{2}：{3}；下一步：在其所在主机上查看 dmesg | grep -i xid，并在相同 GPU 上运行 `clusterbench nccl`"},
+    {"coll.gpu_failed", "{0} ({1}): {2}: {3}; then dmesg | grep -i xid on its host, and `clusterbench nccl` over the same GPUs", "{0}（{1}）：{2}：{3}；然后在其所在主机上查看 dmesg | grep -i xid，并在相同 GPU 上运行 `clusterbench nccl`"},
     {"fault.exchanged", "one bit of a token that rank 0 received is flipped", "翻转 0 号进程所收词元的一位"},
 };
 // clang-format on

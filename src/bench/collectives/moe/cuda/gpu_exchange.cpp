@@ -113,6 +113,13 @@ void GpuExchange::timed_call(const char* what, const std::function<void()>& queu
   });
 }
 
+// Until the mark: a kernel that hangs behind it is not an exchange that hangs.
+void GpuExchange::await_exchange(const char* what) {
+  const double end = monotonic_seconds() + comms_->wait_seconds();
+  while (!comms_->done(what))
+    if (monotonic_seconds() > end) comms_->give_up(what);
+}
+
 kernels::MoeRoutes GpuExchange::routes_there() const {
   return {static_cast<const int32_t*>(there_->experts.data()),
           routes_.router.tokens,
@@ -215,7 +222,11 @@ void GpuExchange::dispatch_rows() {
 void GpuExchange::combine() {
   timed_call("combine", [&] {
     exchange(there_->results, back_out_, there_->returned, back_in_);
+    comms_->mark();
     add();
+    there_->packed.record(stream());
+    await_exchange("combine");
+    there_->packed.spin(tools_.hang_after, "adding results");
   });
 }
 
@@ -260,12 +271,14 @@ void GpuExchange::run_experts() {
   attempt("copying results", [&] { store(there_->results, *results_); });
 }
 
-bool GpuExchange::guards_intact() const {
-  if (!failed_.empty()) return true;  // nothing is known of it
+bool GpuExchange::guards_intact() const { return guards_there_ && ExpertExchange::guards_intact(); }
+
+// Asked together with what is fetched, where a GPU that fails is told.
+void GpuExchange::look_at_guards() {
+  guards_there_ = true;
   for (const Buffer* one : {&there_->tokens, &there_->send, &there_->receive, &there_->results,
                             &there_->returned, &there_->sums})
-    if (!(*one)->guards_intact()) return false;
-  return ExpertExchange::guards_intact();
+    guards_there_ = guards_there_ && (*one)->guards_intact();
 }
 
 void GpuExchange::fetch(CollectiveBuffer& to, const Buffer& from) {
@@ -280,7 +293,10 @@ void GpuExchange::store(const Buffer& to, CollectiveBuffer& from) {
 }
 
 void GpuExchange::fetch_rows() {
-  attempt("copying rows", [&] { fetch(*receive_, there_->receive); });
+  attempt("copying rows", [&] {
+    fetch(*receive_, there_->receive);
+    look_at_guards();
+  });
 }
 
 void GpuExchange::store_rows() {
@@ -288,7 +304,10 @@ void GpuExchange::store_rows() {
 }
 
 void GpuExchange::fetch_sums() {
-  attempt("copying sums", [&] { fetch(*sums_, there_->sums); });
+  attempt("copying sums", [&] {
+    fetch(*sums_, there_->sums);
+    look_at_guards();
+  });
 }
 
 void GpuExchange::store_sums() {

@@ -71,6 +71,8 @@ class GpuExchange final : public ExpertExchange {
   void fetch_sums() override;
   void store_sums() override;
   void upload_routes();
+  void look_at_guards();
+  void await_exchange(const char* what);
   void attempt(const char* what, const std::function<void()>& call);
   void timed_call(const char* what, const std::function<void()>& queue);
   void find_places();
@@ -92,6 +94,7 @@ class GpuExchange final : public ExpertExchange {
   std::unique_ptr<OnGpu> there_;
   std::unique_ptr<nccl::Communicators> comms_;
   std::optional<double> seconds_;
+  bool guards_there_ = true;
   Said failed_;
 };
 
