@@ -67,6 +67,7 @@ struct Event {
 
 struct Device {
   size_t free = 0, total = 0;
+  int host_copies = 0;
   int counted = 0;   // launched kernels and products
   int computed = 0;  // what has been done of them, and copies
   bool dead = false;
