@@ -42,6 +42,16 @@ def test_every_page_is_verified_as_over_mpi(job, ranks, options, messages):
     assert any("rank 2 has no partner" in note for note in record.get("notes", [])) == (ranks == 3)
 
 
+def test_a_layer_is_acknowledged_once_it_is_there(job, gpus):
+    gpus(nccl="bus=SendRecv:80")  # a layer of 4 KiB takes 51 ms
+    code, document, _, err = job.measure(2, *NCCL[:-4], "--iterations", "1", "--backend", "nccl")
+    assert code == 0, err
+    (first,), (whole,), (longest,) = ([m["samples"][0] for m in metrics(document["records"][0], f"{name}_seconds")]
+                                      for name in ("first_layer", "transfer", "longest_layer"))
+    # The receiver waits for the first layer before the clock starts.
+    assert first < whole / 2 and whole > 0.15 and longest >= 0.05
+
+
 def test_what_the_library_brings_wrong_is_named_with_pair_layer_and_page(job, gpus):
     """Of the receiver's calls the first connects and the fourth brings the third layer; the last of its pages is spoilt."""
     gpus(nccl="wrong=1:4")
@@ -68,12 +78,12 @@ def test_an_error_of_the_library_names_pair_and_gpu(job, gpus):
     assert "GPU-00000000-0000-0000-0000-000000000000" not in said, said
 
 
-@pytest.mark.parametrize("cuda, words", [("hang_copy@1=3", "CUDA device 1 has not finished copying pages after 2 s: it hangs"),
+@pytest.mark.parametrize("cuda, words", [("hang_copy@1=3", "CUDA device 1 has not finished copying pages after 1 s: it hangs"),
                                          ("die_copy@0=2", "cudaErrorLaunchFailure"), ("die_copy@1=2", "cudaErrorLaunchFailure")])
 def test_a_gpu_that_is_lost_is_named_and_nobody_waits_for_it(job, gpus, cuda, words):
     """Copies of each transfer: the pool to the GPU, and back from it."""
     gpus(cuda=cuda)
-    code, document, out, err = job.measure(4, *NCCL, "--hang-after", "2s")
+    code, document, out, err = job.measure(4, *NCCL, "--hang-after", "1s")
     record, = document["records"]
     said = out + err
     assert code == 4 and record["outcome"] == "errored" and record["metrics"] == [], said
@@ -84,7 +94,7 @@ def test_a_gpu_that_is_lost_is_named_and_nobody_waits_for_it(job, gpus, cuda, wo
 
 def test_a_transfer_that_hangs_ends_the_job_and_tells_what_each_rank_did(job, gpus):
     gpus(nccl="hang=1:7")
-    code, _, err = job.run(2, *NCCL, "--hang-after", "2s", timeout=60, grace=True)
+    code, _, err = job.run(2, *NCCL, "--hang-after", "1s", timeout=60, grace=True)
     assert code == 124, err
     assert re.search(r"waiting +: ranks 0-1 on \S+: 30 tokens, together", err), err
 

@@ -71,8 +71,7 @@ def test_what_the_library_brings_wrong_is_named_with_rank_and_token(job, gpus, n
 
 
 @pytest.mark.parametrize("fault, check, rank, text", [
-    ("element@1", "dispatch", "1", "element 128: got 0x"), ("token@2", "dispatch", "2", "in place of token "),
-    ("expert@1", "dispatch", "1", " came for expert "), ("sum@0", "combine", "0", "sum of token 16, experts ")])
+    ("token@2", "dispatch", "2", "in place of token "), ("sum@0", "combine", "0", "sum of token 16, experts ")])
 def test_a_planted_fault_is_named_with_its_rank(job, fault, check, rank, text):
     (record,), _ = measured(job, 3, *ON_GPU, "--inject-fault", fault, expect=1)
     name, where, detail = wrong(record)
@@ -88,14 +87,14 @@ def test_a_gpu_that_packs_late_is_named_by_its_row(job, gpus):
 
 # The kernels of the first check: places, rows, 24 times guard zones, sums, 12 times guard zones, sums, 12 times guard zones.
 @pytest.mark.parametrize("cuda, words", [
-    ("die@1=2", "cudaErrorLaunchFailure"), ("die@1=5", "cudaErrorLaunchFailure"),
-    ("hang@1=3", "CUDA device 1 has not finished verify_byte after 2 s: it hangs"),
-    ("hang@1=27", "CUDA device 1 has not finished adding results after 2 s: it hangs"),
-    ("hang@1=53", "CUDA device 1 has not finished finding the places of tokens after 2 s: it hangs")])
+    ("die@1=5", "cudaErrorLaunchFailure"),
+    ("hang@1=3", "CUDA device 1 has not finished verify_byte after 1 s: it hangs"),
+    ("hang@1=27", "CUDA device 1 has not finished adding results after 1 s: it hangs"),
+    ("hang@1=53", "CUDA device 1 has not finished finding the places of tokens after 1 s: it hangs")])
 def test_a_gpu_that_is_lost_is_named_and_nobody_waits_for_it(job, gpus, cuda, words):
     """And no other: the ranks that hear of it say nothing of their own GPUs."""
     gpus(cuda=cuda)
-    (record,), said = measured(job, 3, *ON_GPU, "--hang-after", "2s", expect=4)
+    (record,), said = measured(job, 3, *ON_GPU, "--hang-after", "1s", expect=4)
     assert record["outcome"] == "errored" and record["metrics"] == []
     assert re.search(r"rank 1: \S+:1 \(GPU-00000000-0000-0000-0000-000000000001\): ", said) and words in said, said
     assert "then dmesg | grep -i xid on its host" in said
@@ -135,7 +134,7 @@ def test_an_error_of_the_library_names_gpu_and_call(job, gpus):
 
 def test_an_exchange_that_hangs_ends_the_job_and_tells_what_each_rank_did(job, gpus):
     gpus(nccl="hang=1:4")
-    code, _, err = job.run(2, *ON_GPU, "--hang-after", "2s", timeout=60, grace=True)
+    code, _, err = job.run(2, *ON_GPU, "--hang-after", "1s", timeout=60, grace=True)
     assert code == 124, err
     for rank in (0, 1):
         assert re.search(rf"waiting +: rank {rank} on \S+: 32 tokens, dispatch rows on \S+:{rank}, inside step \d+\n", err), err
