@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/cpu/lu.h"
 #include "bench/gpu/cuda/lu_unit.h"
 #include "sys/cpu/affinity.h"
+#include "tests/unit/plain_loops.h"
 
 using namespace cb;
 
@@ -26,25 +26,6 @@ double solve(LuUnit& unit) {
   return unit.finish();
 }
 
-LuLibrary plain_library() {
-  return {[](const host_blas::Product<double>& p) {
-            for (int64_t i = 0; i < p.shape.m; ++i)
-              for (int64_t j = 0; j < p.shape.n; ++j) {
-                double sum = 0;
-                for (int64_t k = 0; k < p.shape.k; ++k)
-                  sum += p.a[i * p.lda + k] * p.b[k * p.ldb + j];
-                double& c = p.c[i * p.ldc + j];
-                c = p.alpha * sum + p.beta * c;
-              }
-          },
-          [](const host_blas::UnitLower& t) {
-            for (int64_t c = 0; c < t.columns; ++c)
-              for (int64_t i = 0; i < t.order; ++i)
-                for (int64_t k = 0; k < i; ++k)
-                  t.b[c * t.ldb + i] -= t.l[k * t.ldl + i] * t.b[c * t.ldb + k];
-          }};
-}
-
 }  // namespace
 
 TEST_CASE("a GPU solves the host's system, of any order and block, with the same bits twice") {
@@ -62,7 +43,7 @@ TEST_CASE("a GPU solves the host's system, of any order and block, with the same
       LinearSystem host(order, 7, team);
       // The host makes the elements by itself: the same system is solved.
       CHECK(host.residual(x, team) < 1);
-      const std::vector<double> of_host = host.solve(block, plain_library(), team, [] {});
+      const std::vector<double> of_host = host.solve(block, plain_loops(), team, [] {});
       double most = 0, size = 0;
       for (size_t i = 0; i < x.size(); ++i) {
         most = std::max(most, std::abs(x[i] - of_host[i]));
