@@ -216,6 +216,7 @@ void name_group(const Job& job, Document& document) {
   for (Record& record : document.records) {
     for (Entity& entity : record.entities) {
       if (entity.kind == "cluster") entity = {"", "group", job_place(job)};
+      if (entity.kind == "pairs") entity.id = job_place(job) + " " + entity.id;
     }
   }
 }

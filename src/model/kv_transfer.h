@@ -69,10 +69,10 @@ TransferPlan packed(const CacheShape& shape, const BlockTable& from, const Block
 TransferPlan plain(const CacheShape& shape, uint64_t most = kMostOfAMessage);
 
 // Who sends to whom, always from one place of a host to the same place of another one, so that both
-// have the same rail: the first half of the hosts sends to the second. One host alone pairs its own
-// ranks half to half. Of an odd number one is left out.
+// have the same rail. Of an even number of hosts the first half sends to the second. One host alone
+// pairs its own ranks half to half. Of an odd number one is left out.
 std::vector<HostPair> half_to_half(const std::vector<int>& host_of_rank);
-// Whether each host has a rank in one of these pairs.
-bool has_all_hosts(const std::vector<HostPair>& pairs, const std::vector<int>& host_of_rank);
+// Whether each rank, with its GPU and its NIC, is in one of these pairs.
+bool has_all_ranks(const std::vector<HostPair>& pairs, const std::vector<int>& host_of_rank);
 
 }  // namespace cb::kv

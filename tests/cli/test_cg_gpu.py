@@ -67,8 +67,19 @@ def test_a_wrong_operator_sweep_or_cycle_is_found(tmp_path, what, check):
 def test_a_gpu_that_fails_or_hangs_is_named_and_the_other_goes_on(tmp_path):
     record = run(tmp_path, devices=2, cuda="die@1=300", ranks=2, code=1)
     assert set(failed(record)) == {("gpu", "1")} and metric(record, "time_seconds", "0")
-    record = run(tmp_path, "--hang-after", "2s", devices=2, cuda="hang@1=300", code=1)
-    assert "has not finished CG on a cube of edge" in failed(record)["gpu", "1"] and metric(record, "time_seconds", "0")
+    for ranks in (0, 2):
+        record = run(tmp_path, "--hang-after", "4s", "--stall", "2s", devices=2, cuda="hang@1=300", ranks=ranks, code=1)
+        assert "has not finished CG on a cube of edge" in failed(record)["gpu", "1"] and metric(record, "time_seconds", "0")
+
+
+@pytest.mark.parametrize("slow", "01")
+def test_a_slow_gpu_does_not_make_the_other_slow(tmp_path, slow):
+    shared = "start=0 launch=1e-7"
+    alone = metric(run(tmp_path, cuda=shared), "time_seconds")["samples"][0]
+    record = run(tmp_path, devices=2, cuda=f"{shared} slow@{slow}=0.1")
+    seconds = {gpu: metric(record, "time_seconds", gpu)["samples"][0] for gpu in "01"}
+    other = "10"[int(slow)]
+    assert seconds[other] == pytest.approx(alone, rel=0.05) and seconds[slow] > 5 * alone
 
 
 def test_what_cannot_be_solved_is_refused(tmp_path):

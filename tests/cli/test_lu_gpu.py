@@ -120,11 +120,38 @@ def test_a_gpu_that_fails_is_named_and_the_other_goes_on(tmp_path, ranks):
     assert metric(record, "flops_per_second", "0") and not metric(record, "flops_per_second", "1")
 
 
-def test_a_gpu_that_hangs_is_named(tmp_path):
-    record, = run(tmp_path, "--size", 100, "--block", 16, "--hang-after", "2s", cuda="hang@1=60", code=1)
-    assert set(failed(record)) == {("gpu", "1")}
-    assert "has not finished LU of order 100 after 2 s: it hangs" in failed(record)["gpu", "1"]
-    assert metric(record, "flops_per_second", "0")
+# By a clock that the GPUs share with the host's launches.
+SHARED = "start=0 launch=1e-7"
+
+
+@pytest.mark.parametrize("hung, ranks", [("0", 0), ("1", 0), ("1", 2)])
+def test_a_gpu_that_hangs_is_named_and_the_other_has_its_own_figure(tmp_path, hung, ranks):
+    """The watchdog, whose patience is shorter, does not come first: the GPU has a deadline of its own."""
+    args = ("--size", 100, "--block", 16, "--stall", "2s")
+    alone = metric(run(tmp_path, *args, cuda=SHARED)[0], "time_seconds")["samples"][0]
+    record, = run(tmp_path, *args, "--hang-after", "4s", cuda=f"{SHARED} hang@{hung}=60", ranks=ranks, code=1)
+    assert set(failed(record)) == {("gpu", hung)}
+    assert "has not finished LU of order 100 after 4 s: it hangs" in failed(record)["gpu", hung]
+    other = "10"[int(hung)]
+    assert metric(record, "time_seconds", other)["samples"] == pytest.approx([alone], rel=0.05)
+    assert not metric(record, "time_seconds", hung)
+
+
+@pytest.mark.parametrize("slow", "01")
+def test_a_slow_gpu_does_not_make_the_other_slow(tmp_path, slow):
+    args = ("--size", 300, "--block", 128)
+    alone = metric(run(tmp_path, *args, cuda=SHARED)[0], "time_seconds")["samples"][0]
+    record, = run(tmp_path, *args, cuda=f"{SHARED} slow@{slow}=0.1")
+    seconds = {gpu: metric(record, "time_seconds", gpu)["samples"][0] for gpu in "01"}
+    other = "10"[int(slow)]
+    assert seconds[other] == pytest.approx(alone, rel=0.05) and seconds[slow] > 5 * alone
+
+
+def test_equal_gpus_have_equal_figures(tmp_path):
+    record, = run(tmp_path, "--size", 300, "--block", 128, devices=3, cuda=SHARED)
+    first, *others = [metric(record, "time_seconds", gpu)["samples"][0] for gpu in "012"]
+    assert others == pytest.approx([first, first], rel=0.05)
+    assert any("one after the other" in note for note in record["notes"])
 
 
 def test_ranks_share_the_gpus(tmp_path):

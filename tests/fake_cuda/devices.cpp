@@ -185,6 +185,7 @@ int enqueue_launched(Stream& stream, double seconds, bool counted, std::function
       stream.queue.push_back({.blocks = std::numeric_limits<double>::infinity()});
       tell_hang();
     }
+    if (on.counted == static_cast<int>(number("lost", stream.device, -1))) work = nullptr;
     if (on.counted == static_cast<int>(number("die", stream.device, -1))) on.dead = true;
   }
   stream.queue.push_back(

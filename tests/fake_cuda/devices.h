@@ -68,6 +68,7 @@ struct Event {
 
 struct Device {
   size_t free = 0, total = 0;
+  int host_copies = 0;
   int counted = 0;   // launched kernels and products
   int computed = 0;  // what has been done of them, and copies
   int waits = 0;     // of streams for events

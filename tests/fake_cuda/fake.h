@@ -16,6 +16,9 @@
 //   hang@1=40             … never ends; CLUSTERBENCH_FAKE_CUDA_HUNG names a file that is made when
 //                         it is launched. CLUSTERBENCH_FAKE_CUDA_SLOW_EXIT: the program lingers
 //                         0.3 s when the devices are gone, as other libraries at its end let it
+//   lost@1=40             … is left out, and nobody is told
+//   hang_copy@1=3         the 3rd copy to or from the host never ends; die_copy fails, and all that
+//                         follows
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain,
 //                         march; exchange: of rows of a matrix, the first does not happen;
@@ -26,6 +29,7 @@
 //   clock:
 //                         one that has nothing queued idles. CLUSTERBENCH_FAKE_CUDA_BUSY names a
 //                         file for "DEVICE FROM TO", a line for each time without a gap
+//   query=1               the host needs so many seconds of that clock to look at an event
 //   flops=1e8             of a product, a second (1e9); flops_TYPE for one type of operands only:
 //                         fp64 fp32 tf32 fp16 bf16 fp8 int8 fp4
 //   host_rate=5e10        bytes a second of copies from and to the host (1e9); also peer_rate, of

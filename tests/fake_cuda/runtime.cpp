@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -224,6 +225,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t queue) {
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   auto* event = reinterpret_cast<Event*>(handle);
   if (const cudaError_t code = state(event->device); code != cudaSuccess) return result(code);
+  if (fake::clock_or_zero() > 0) host_now += fake::number("query", -1, 0);
   fake::begin_foreign_work();
   if (event->point->stream != nullptr) {
     if (!std::exchange(event->asked, true)) return result(cudaErrorNotReady);
@@ -277,6 +279,15 @@ static double copy_rate(const Block* source, const Block* target) {
 
 // From pageable memory the bytes are taken at once; to pageable memory the call waits for the
 // stream, whatever it does: for ever, if that hangs.
+// A copy to or from the host that is said to go wrong.
+static void copy_goes_wrong(Stream& stream) {
+  const int copies = ++device(stream.device).host_copies;
+  if (copies == static_cast<int>(fake::number("hang_copy", stream.device, -1)))
+    stream.queue.push_back({.blocks = std::numeric_limits<double>::infinity()});
+  if (copies == static_cast<int>(fake::number("die_copy", stream.device, -1)))
+    fake::kill(stream.device);
+}
+
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
                             cudaStream_t handle) {
   Stream& stream = stream_of(handle);
@@ -285,6 +296,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (stream.capturing && (source == nullptr || target == nullptr))
     return result(cudaErrorStreamCaptureUnsupported);
   if ((source == nullptr || target == nullptr) && bytes > 4096) log_staging_cpus();
+  const auto in_host = [](const Block* b) { return b == nullptr || b->device < 0; };
+  if (in_host(source) || in_host(target)) copy_goes_wrong(stream);
   std::vector<std::byte> staged;
   if (source == nullptr) {
     const auto* begin = static_cast<const std::byte*>(from);

@@ -126,6 +126,30 @@ void run_work(Comm& c, Work& w) {
   if (w.flips && w.received != nullptr) *w.received ^= 1;
 }
 
+bool connects(const Comm& c) {
+  return c.open && c.shared != nullptr && c.blocking && !has_word("unconnected");
+}
+
+void announce(const Comm& c) {
+  if (!connects(c)) return;
+  for (const int peer : c.open->sends_to) c.shared->sends[c.rank][peer] = 1;
+  for (const int peer : c.open->receives_from) c.shared->receives[c.rank][peer] = 1;
+}
+
+int await_peers(const Comm& c) {
+  if (!connects(c)) return kSuccess;
+  const Shared& all = *c.shared;
+  const auto receives = [&](int peer) { return all.receives[peer][c.rank] != 0; };
+  const auto sends = [&](int peer) { return all.sends[peer][c.rank] != 0; };
+  while (!std::ranges::all_of(c.open->sends_to, receives) ||
+         !std::ranges::all_of(c.open->receives_from, sends)) {
+    if (c.stop) return kInternalError;
+    if (all.failed != 0) return kRemote;
+    pause_briefly();
+  }
+  return kSuccess;
+}
+
 bool join_others(Comm& c) {
   c.shared = static_cast<Shared*>(attach(c.name, false));
   if (c.shared == nullptr) return false;
@@ -170,6 +194,20 @@ void* attach(const std::string& name, bool create) {
   void* at = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   ::close(file);
   return at == MAP_FAILED ? nullptr : at;
+}
+
+int connect(const std::vector<Comm*>& comms) {
+  for (Comm* c : comms) ++c->callers;
+  for (const Comm* c : comms) announce(*c);
+  int result = kSuccess;
+  for (const Comm* c : comms) {
+    if (result == kSuccess) result = await_peers(*c);
+  }
+  for (Comm* c : comms) {
+    if (result != kSuccess) c->open.reset();
+    --c->callers;
+  }
+  return result;
 }
 
 void run_comm(Comm* c) {

@@ -65,6 +65,9 @@ int wait_for_all(const std::vector<Comm*>& comms) {
 
 int submit() {
   const std::vector<Comm*> comms = std::exchange(touched, {});
+  if (!captured) {
+    if (const int no = connect(comms)) return no;
+  }
   for (Comm* c : comms) {
     if (!c->open) continue;
     if (captured) {
@@ -213,7 +216,7 @@ API int ncclCommDestroy(Comm* c) {
   return c->graphs > 0 ? fake::kInternalError : reclaim(c);
 }
 API int ncclCommAbort(Comm* c) {
-  if (c->shared != nullptr) c->shared->failed = 1;
+  if (c->shared != nullptr && !fake::has_word("abort=local")) c->shared->failed = 1;
   fake::log_line("abort rank " + std::to_string(c->rank));
   return reclaim(c);
 }
@@ -271,6 +274,7 @@ API int ncclSend(const void* from, size_t count, int type, int peer, Comm* c, vo
   if (const int no = fake::refused(c)) return no;
   fake::work_of(c).stream = stream;
   fake::send(c, from, count * fake::width(type), peer);
+  fake::work_of(c).sends_to.insert(peer);
   if (peer != c->rank)
     fake::work_of(c).bus_bytes["SendRecv"] += static_cast<double>(count * fake::width(type));
   return fake::done();
@@ -278,6 +282,7 @@ API int ncclSend(const void* from, size_t count, int type, int peer, Comm* c, vo
 API int ncclRecv(void* to, size_t count, int type, int peer, Comm* c, void* stream) {
   if (const int no = fake::refused(c)) return no;
   fake::work_of(c).stream = stream;
+  fake::work_of(c).receives_from.insert(peer);
   fake::receive(c, to, count * fake::width(type), peer);
   return fake::done();
 }

@@ -12,6 +12,9 @@
 //   bus=FUNCTION:KB           a call takes at least as long as at a bus bandwidth of KB kB/s, in a
 //                             communicator on one host; FUNCTION as NCCL names it, and SendRecv
 //   across=FUNCTION:KB        the same in a communicator over several hosts
+//   abort=local               an abort ends this rank's calls alone, as it does between GPUs of one
+//                             host: the others go on waiting. Else they are told a remote error
+//   unconnected               the first send or receive between two ranks is no handshake
 //   destroy_hang=RANK         destroying this rank's communicator never ends
 //   duplicate                 refuses to make communicators, as for two ranks on one GPU
 //   no_register               says success for a registration and gives no handle
@@ -43,6 +46,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,7 +73,9 @@ struct Mailbox {
 };
 struct Shared {
   std::atomic<int> attached;
-  std::atomic<int> failed;              // a rank has aborted: the others are told a remote error
+  std::atomic<int> failed;  // a rank has aborted: the others are told a remote error
+  // A rank has come to its first send to another; to its first receive from another.
+  std::atomic<char> sends[kMaxRanks][kMaxRanks], receives[kMaxRanks][kMaxRanks];
   char hosts[kMaxRanks][kHostName];     // name of each rank's host
   Mailbox boxes[kMaxRanks][kMaxRanks];  // from, to
 };
@@ -82,6 +88,7 @@ struct Transfer {
 // What a group of calls moves, per peer in order, and what is computed when all has arrived.
 struct Work {
   std::map<int, std::deque<Transfer>> sends, receives;
+  std::set<int> sends_to, receives_from;  // by ncclSend and ncclRecv
   std::vector<std::function<void()>> after;
   std::map<std::string, double> bus_bytes;  // of each function, as bus bandwidth counts them
   bool flips = false;
@@ -127,6 +134,10 @@ void queue_in_stream(Comm* comm, std::unique_ptr<Work> work);
 void live(Comm* comm);
 void die(Comm* comm);       // its works in streams are over, begun or not
 void run_comm(Comm* comm);  // the worker's thread
+
+// As ncclTransportP2pSetup: a group ends once the peers of its first sends and receives have come
+// to theirs, before anything of it begins. A result; after an error nothing begins.
+int connect(const std::vector<Comm*>& comms);
 
 // The pace of calls (pace.cpp).
 bool is_paced();

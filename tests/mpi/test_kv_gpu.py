@@ -16,7 +16,11 @@ NCCL = [*SMALL, "--backend", "nccl"]
 
 @pytest.fixture(autouse=True)
 def gpus(stand_in_gpus):
-    return stand_in_gpus
+    """An abort ends the calls of its own rank alone, as between the GPUs of a host."""
+    def say(nccl="", **more):
+        stand_in_gpus(nccl=f"abort=local,{nccl}", **more)
+    say()
+    return say
 
 
 @pytest.mark.parametrize("ranks, options, messages", [
@@ -49,8 +53,8 @@ def test_a_layer_is_acknowledged_once_it_is_there(job, gpus):
 
 
 def test_what_the_library_brings_wrong_is_named_with_pair_layer_and_page(job, gpus):
-    """Of the receiver's calls the third brings the third layer; the last of its pages is spoilt."""
-    gpus(nccl="wrong=1:3")
+    """Of the receiver's calls the first connects and the fourth brings the third layer; the last of its pages is spoilt."""
+    gpus(nccl="wrong=1:4")
     code, document, _, err = job.measure(2, *NCCL)
     record, = document["records"]
     bad = [c for c in record["checks"] if not c["passed"]]
@@ -65,19 +69,34 @@ def test_a_planted_fault_is_named(job):
 
 
 def test_an_error_of_the_library_names_pair_and_gpu(job, gpus):
-    gpus(nccl="error=1:9")
+    gpus(nccl="error=1:10")
     code, document, out, err = job.measure(2, *NCCL)
     record, = document["records"]
     said = out + err
     assert code == 4 and record["metrics"] == [], said
-    assert re.search(r"rank 0 → \S+ rank 1: \S+:1 \(GPU-\S+\): receiving pages: .*remote process exited", said), said
+    assert re.search(r"rank 0 → \S+ rank 1: \S+:1 \(GPU-\S+1\): receiving pages: the exchange with the other GPUs failed: .*remote process exited", said)
+    assert "GPU-00000000-0000-0000-0000-000000000000" not in said, said
+
+
+@pytest.mark.parametrize("cuda, words", [("hang_copy@1=3", "CUDA device 1 has not finished copying pages after 1 s: it hangs"),
+                                         ("die_copy@0=2", "cudaErrorLaunchFailure"), ("die_copy@1=2", "cudaErrorLaunchFailure")])
+def test_a_gpu_that_is_lost_is_named_and_nobody_waits_for_it(job, gpus, cuda, words):
+    """Copies of each transfer: the pool to the GPU, and back from it."""
+    gpus(cuda=cuda)
+    code, document, out, err = job.measure(4, *NCCL, "--hang-after", "1s")
+    record, = document["records"]
+    said = out + err
+    assert code == 4 and record["outcome"] == "errored" and record["metrics"] == [], said
+    lost = cuda.partition("@")[2][0]
+    assert f"(GPU-00000000-0000-0000-0000-00000000000{lost}): copying pages: " in said and words in said, said
+    assert len(set(re.findall(r"GPU-[0-9a-f-]+", said))) == 1, said
 
 
 def test_a_transfer_that_hangs_ends_the_job_and_tells_what_each_rank_did(job, gpus):
-    gpus(nccl="hang=1:6")
+    gpus(nccl="hang=1:7")
     code, _, err = job.run(2, *NCCL, "--hang-after", "1s", timeout=60, grace=True)
     assert code == 124, err
-    assert "30 tokens, together" in err or "ranks 0-1" in err, err
+    assert re.search(r"waiting +: ranks 0-1 on \S+: 30 tokens, together", err), err
 
 
 def test_without_nccl_it_is_skipped_with_the_reason(job, monkeypatch):

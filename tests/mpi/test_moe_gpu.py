@@ -16,7 +16,11 @@ ON_GPU = [*SMALL, "--device", "gpu"]
 
 @pytest.fixture(autouse=True)
 def gpus(stand_in_gpus):
-    return stand_in_gpus
+    """An abort ends the calls of its own rank alone, as between the GPUs of a host."""
+    def say(nccl="", **more):
+        stand_in_gpus(nccl=f"abort=local,{nccl}", **more)
+    say()
+    return say
 
 
 def measured(job, ranks, *args, expect=0):
@@ -52,12 +56,13 @@ def test_gpus_make_the_bits_of_processors(job, ranks, options):
 
 
 @pytest.mark.parametrize("nccl, check, rank, text", [
-    ("wrong=1:1", "dispatch", "1", r"\S+ rank 2 announced \d+ tokens, expected \d+"),
-    ("wrong=1:2", "dispatch", "1", r"token \d+ \(\S+ rank 2\): element 0: got 0x"),
-    ("wrong=2:4", "combine", "2", r"sum of token \d+, experts .*: element 0: got"),
+    ("wrong=1:2", "dispatch", "1", r"\S+ rank 2 announced \d+ tokens, expected \d+"),
+    ("wrong=1:3", "dispatch", "1", r"token \d+ \(\S+ rank 2\): element 0: got 0x"),
+    ("wrong=2:5", "combine", "2", r"sum of token \d+, experts .*: element 0: got"),
 ])
 def test_what_the_library_brings_wrong_is_named_with_rank_and_token(job, gpus, nccl, check, rank, text):
-    """Of a rank's calls the first tells counts, the second brings tokens, the third brings them once more, the fourth brings results."""
+    """Of a rank's calls the first connects, the second tells counts, the third brings tokens, the fourth brings them once more, the fifth brings
+    results."""
     gpus(nccl=nccl)
     (record,), _ = measured(job, 3, *ON_GPU, expect=1)
     name, where, detail = wrong(record)
@@ -83,30 +88,57 @@ def test_a_gpu_that_packs_late_is_named_by_its_row(job, gpus):
 # The kernels of the first check: places, rows, 24 times guard zones, sums, 12 times guard zones, sums, 12 times guard zones.
 @pytest.mark.parametrize("cuda, words", [
     ("die@1=5", "cudaErrorLaunchFailure"),
+    ("hang@1=3", "CUDA device 1 has not finished verify_byte after 1 s: it hangs"),
     ("hang@1=27", "CUDA device 1 has not finished adding results after 1 s: it hangs"),
     ("hang@1=53", "CUDA device 1 has not finished finding the places of tokens after 1 s: it hangs")])
 def test_a_gpu_that_is_lost_is_named_and_nobody_waits_for_it(job, gpus, cuda, words):
+    """And no other: the ranks that hear of it say nothing of their own GPUs."""
     gpus(cuda=cuda)
-    (record,), said = measured(job, 2, *ON_GPU, "--hang-after", "1s", expect=4)
+    (record,), said = measured(job, 3, *ON_GPU, "--hang-after", "1s", expect=4)
     assert record["outcome"] == "errored" and record["metrics"] == []
     assert re.search(r"rank 1: \S+:1 \(GPU-00000000-0000-0000-0000-000000000001\): ", said) and words in said, said
     assert "then dmesg | grep -i xid on its host" in said
+    assert "GPU-00000000-0000-0000-0000-000000000000" not in said and "GPU-00000000-0000-0000-0000-000000000002" not in said, said
+
+
+def test_a_gpu_that_is_lost_stays_so_in_the_points_behind(job, gpus):
+    gpus(cuda="die@1=5")
+    records, said = measured(job, 2, "moe", "--batch", "32,64", *ON_GPU[3:], expect=4)
+    assert [r["outcome"] for r in records] == ["errored"] * 2
+    assert len(re.findall(r"rank 1: \S+:1 \(GPU-\S+1\): ", said)) >= 2 and "asking for its memory" in said, said
+
+
+def test_what_the_second_sum_leaves_undone_is_found(job, gpus):
+    """The kernel that adds what came the second time: the sums of the first time are gone by then."""
+    gpus(cuda="lost@1=40")
+    (record,), _ = measured(job, 2, *ON_GPU, expect=1)
+    name, where, detail = wrong(record)
+    assert (name, where) == ("combine", "1") and "sum of token 0" in detail
+
+
+def test_the_hosts_polls_are_in_no_time_of_combine(job, gpus):
+    """A look at an event takes the host a second here: the GPU has its end before the host looks."""
+    gpus(cuda="launch=1e-6 query=1")
+    (record,), _ = measured(job, 2, *ON_GPU)
+    for name in ("combine_seconds", "combine_exchange_seconds", "dispatch_exchange_seconds"):
+        assert max(min(m["samples"]) for m in metrics(record, name)) < 0.9, name
 
 
 def test_an_error_of_the_library_names_gpu_and_call(job, gpus):
-    gpus(nccl="error=1:2")
+    gpus(nccl="error=1:3")
     (record,), said = measured(job, 2, *ON_GPU, expect=4)
     assert record["metrics"] == []
-    assert re.search(r"rank 1: \S+:1 \(GPU-\S+\): dispatch: NCCL 2\.28\.9: .*remote process exited", said), said
+    assert re.search(r"rank 1: \S+:1 \(GPU-\S+1\): dispatch: the exchange with the other GPUs failed: NCCL 2\.28\.9: .*remote process exited", said)
+    assert "GPU-00000000-0000-0000-0000-000000000000" not in said, said
 
 
 def test_an_exchange_that_hangs_ends_the_job_and_tells_what_each_rank_did(job, gpus):
-    gpus(nccl="hang=1:3")
+    gpus(nccl="hang=1:4")
     code, _, err = job.run(2, *ON_GPU, "--hang-after", "1s", timeout=60, grace=True)
     assert code == 124, err
     for rank in (0, 1):
-        assert re.search(rf"ranks? .*{rank}", err), err
-    assert re.search(r"32 tokens, exchange of tokens on \S+:[01]", err), err
+        assert re.search(rf"waiting +: rank {rank} on \S+: 32 tokens, dispatch rows on \S+:{rank}, inside step \d+\n", err), err
+    assert "every rank is there and equally far" in err
 
 
 def test_a_rank_that_dies_is_named(rank_dies):

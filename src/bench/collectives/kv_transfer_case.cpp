@@ -133,9 +133,10 @@ void add_figures_of_pair(Record& record, size_t pair, const CacheShape& shape, c
   record.add("share_of_plain", pair, ratio_of(m.plain, m.seconds));
 }
 
-// The cluster speaks for all of its hosts, and so it must not where a host has no partner.
+// The cluster speaks for all of its hosts with each GPU and NIC, and so it must not where a rank
+// has no partner.
 Entity entity_of_all_pairs(const RankMap& place) {
-  if (has_all_hosts(half_to_half(place.host_of_rank), place.host_of_rank))
+  if (has_all_ranks(half_to_half(place.host_of_rank), place.host_of_rank))
     return {"", "cluster", ""};
   return {"", "pairs", "all pairs"};
 }

@@ -32,7 +32,7 @@ CaseInfo describe_cg() {
                  seed_param("of the vectors of the symmetry check"),
                  duration("hang-after")
                      .help("a wait for the GPU that takes longer is a hang")
-                     .by_default("120s")
+                     .by_default("60s")
                      .range(1, 3600),
                  fault_param("changes an element of its first GPU's solution, to prove that it is "
                              "seen")},

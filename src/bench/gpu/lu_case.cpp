@@ -31,7 +31,7 @@ CaseInfo describe_lu() {
                  integer("iterations").help("solutions").by_default("3").range(1, 1e6),
                  duration("hang-after")
                      .help("a wait for the GPU that takes longer is a hang")
-                     .by_default("120s")
+                     .by_default("60s")
                      .range(1, 3600),
                  fault_param("changes an element of its first GPU's solution, to prove that it is "
                              "seen")},

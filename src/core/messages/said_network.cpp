@@ -170,6 +170,8 @@ constexpr TextRow kSaidNetwork[] = {
     {"moe.routed", "a rank gets {0} tokens in the mean, {1} most; of other ranks: {2} sent and {3} received at most", "每个进程平均收到 {0} 个词元，{1} 最多；与其他进程之间：最多发送 {2} 个，最多接收 {3} 个"},
     {"moe.row", "{0} bytes counted of {1} on dispatch, {2} on combine; a token goes to a rank once, however many of its experts are there", "分发时每行 {1} 字节中计 {0} 字节，合并时 {2} 字节；词元在某进程上有多个专家时只发送一次"},
     {"coll.gpu_failed", "{0} ({1}): {2}: {3}; then dmesg | grep -i xid on its host, and `clusterbench nccl` over the same GPUs", "{0}（{1}）：{2}：{3}；然后在其所在主机上查看 dmesg | grep -i xid，并在相同 GPU 上运行 `clusterbench nccl`"},
+    {"coll.exchange_failed", "{0} ({1}): {2}: the exchange with the other GPUs failed: {3}", "{0}（{1}）：{2}：与其他 GPU 的交换失败：{3}"},
+    {"coll.peer_failed", "another rank has told that it failed", "另一进程已报告失败"},
     {"fault.exchanged", "one bit of a token that rank 0 received is flipped", "翻转 0 号进程所收词元的一位"},
 };
 // clang-format on

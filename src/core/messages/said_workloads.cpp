@@ -56,7 +56,7 @@ constexpr TextRow kSaidWorkloads[] = {
     {"gpu_lu.weak", "{0} has {1} of fp64: LU tells nothing about what it is bought for; next: gemm, train or bandwidth with --device gpu", "{0} 的 fp64 仅 {1}：LU 无法反映其用途；下一步：以 --device gpu 运行 gemm、train 或 bandwidth"},
     {"gpu_lu.too_large", "{0}: order {1} needs {2}, {3} are free; next: a smaller --size, or none for the largest that fits", "{0}：{1} 阶需要 {2}，空闲 {3}；下一步：减小 --size，或不指定以取可容纳的最大值"},
     {"gpu_lu.ceiling", "products of the first update, {0} rows by {1} columns of the panel, on the same GPU, measured in this record", "本记录实测：同一 GPU 上首次更新的矩阵乘积（{0} 行，面板 {1} 列）"},
-    {"gpu_lu.one_thread", "one thread queues the work of {0} GPUs, which may be too slow where panels are short; next: a rank for each GPU gives the full rate", "{0} 个 GPU 的任务由一个线程下发，面板较短时可能跟不上；下一步：每个 GPU 一个进程可得到完整速率"},
+    {"gpu.in_turn", "the {0} GPUs of a rank solve one after the other; next: a rank for each GPU lets them work at the same time", "一个进程的 {0} 个 GPU 依次求解；下一步：每个 GPU 一个进程可同时求解"},
     {"cg.edge", "a cube of edge {0} cannot be divided: a multiple of 8, at least 16, with 8 planes for each of {1} threads; next: --size or --threads", "边长 {0} 的立方体无法划分：须为 8 的倍数、至少 16，且 {1} 个线程各有 8 层；下一步：--size 或 --threads"},
     {"cg.fewer_threads", "a cube of edge {0} has room for {1} threads, this rank has {2} cores; next: several ranks a host, or a larger --size", "边长 {0} 的立方体最多 {1} 个线程，本进程有 {2} 个核；下一步：每主机多个进程，或增大 --size"},
     {"cg.like", "HPCG-like: HPCG's operator, preconditioner and count within one process; no figure for a list", "类 HPCG：单进程内的 HPCG 算子、预条件与计数；不能用于榜单"},

@@ -109,7 +109,7 @@ std::string Library::text(abi::Result result, abi::Comm comm) const {
 
 void Library::check(abi::Result result, const char* what, abi::Comm comm) const {
   if (result == abi::kSuccess || result == abi::kInProgress) return;
-  throw Error(
+  throw LibraryError(
       fmt::format("{}: {}: {}; next: {}", name(), what, text(result, comm), advice(result)));
 }
 

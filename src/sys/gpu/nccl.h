@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "core/error.h"
 #include "core/messages/said.h"
 #include "sys/os/dl.h"
 
@@ -126,6 +127,12 @@ struct Functions {
    abi::Stream) = nullptr;  // 2.28
   R (*gather)(const void*, void*, size_t, abi::DataType, int, abi::Comm, abi::Stream) = nullptr;
   R (*scatter)(const void*, void*, size_t, abi::DataType, int, abi::Comm, abi::Stream) = nullptr;
+};
+
+// What the library itself tells of a call. Often another rank is the reason.
+class LibraryError : public Error {
+ public:
+  using Error::Error;
 };
 
 class Library {

@@ -83,6 +83,24 @@ TEST_CASE("every pair is a job of its own, judged by its own name") {
   CHECK(c.run().at("003-many@pair-001-003").kept);  // a second run repeats nothing
 }
 
+TEST_CASE("what all pairs of a group measured together is named by the group") {
+  ScopedCampaign c;
+  c.lay_all_ready();
+  const Roster roster(c.setup.campaign.hosts, c.setup.campaign.spares);
+  for (const JobKey& k : c.keys()) {
+    if (k.places.empty()) continue;
+    Document d = c.document_of(k.name, 1, roster.hosts_of(k));
+    d.records[0].entities[0] = {"", "pairs", "all pairs"};
+    c.lay_ready(k.name, 1, to_json_text(d));
+  }
+  c.run();
+  const Campaign loaded = c.load();
+  const auto of_one = std::ranges::find(loaded.jobs, "pair-001-003", &Job::group);
+  REQUIRE(of_one != loaded.jobs.end());
+  CHECK(of_one->document->records[0].entities[0] ==
+        Entity{"", "pairs", "pair-001-003 (n1, n3) all pairs"});
+}
+
 TEST_CASE("a host that dies among pairs costs its own pairs only, and a spare makes up for them") {
   ScopedCampaign c;
   c.setup.campaign.spares = {{"s1", 1}};

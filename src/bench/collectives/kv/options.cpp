@@ -163,7 +163,13 @@ std::vector<ParamDef> kv_params() {
                 "spoils a page, to prove that it is seen; RANK alone: bitflip")};
 }
 
+// NCCL refuses a group of more operations.
+constexpr int64_t kMostOfNcclGroup = 2048;
+
 void check_kv(const Params& params, Problems& problems) {
+  if (params.text("backend") == "nccl" && params.integer("window") > kMostOfNcclGroup)
+    problems.add("--window",
+                 fmt::format("a group of NCCL takes at most {} operations", kMostOfNcclGroup));
   const CacheShape shape = shape_of_model(params);
   const int64_t tp = params.integer("tp");
   if (shape.kv_heads % tp != 0)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "bench/collectives/nccl/failure_words.h"
 #include "core/clock.h"
 
 namespace cb::kv {
@@ -110,9 +111,11 @@ std::vector<double> KvSession::transfer(const TransferPlan& plan, const BlockTab
                                         bool spoiled) {
   prepare();
   on_wire([this] { wire_.load(); });
+  // The other end would wait for one that has nothing to send, or nowhere to put it.
+  if (any_ended()) throw TransferEnded();
   std::vector<double> at = take_turns(plan);
   on_wire([this] { wire_.unload(); });
-  if (failure_.empty()) {
+  if (!failed()) {
     const Watchdog::Bounded looking(context_.watchdog, patience_of_end(point_));
     if (spoiled) spoil();
     verify(seat_.sends ? tables_.from : at_receiver);
@@ -127,7 +130,7 @@ std::vector<double> KvSession::transfer(const TransferPlan& plan, const BlockTab
 // Who has no partner, is done or has failed waits here until the other pairs' deadlines.
 bool KvSession::any_ended() {
   const Watchdog::Bounded others(context_.watchdog, point_.transfer_deadline);
-  return context_.comm.any(out_.wrong.has_value() || !failure_.empty());
+  return context_.comm.any(out_.wrong.has_value() || failed());
 }
 
 void KvSession::prepare() {
@@ -170,13 +173,19 @@ std::vector<double> KvSession::move(const TransferPlan& plan) {
   return at.empty() ? std::vector{monotonic_seconds() - start} : at;
 }
 
-// An end that has failed does nothing more; any_ended() tells the others.
+bool KvSession::failed() const { return other_end_failed_ || !failure_.empty(); }
+
+// An end that has failed does nothing more; any_ended() tells the others, and the job's side
+// channel where they do not come to that.
 void KvSession::on_wire(const std::function<void()>& call) {
-  if (!failure_.empty()) return;
+  if (failed()) return;
   try {
     call();
+  } catch (const nccl::PeerFailed&) {
+    other_end_failed_ = true;
   } catch (const std::exception& e) {
     failure_ = said("said.of", seat_.name, said_by(e));
+    context_.watchdog.fail(pack_said(failure_));
   }
 }
 

@@ -62,6 +62,7 @@ class KvSession {
   std::vector<double> take_turns(const TransferPlan& plan);
   void meet_for_turn();
   std::vector<double> move(const TransferPlan& plan);
+  bool failed() const;
   void on_wire(const std::function<void()>& call);
   void prepare();
   void spoil();
@@ -79,6 +80,7 @@ class KvSession {
   Transferred out_;
   uint64_t transfer_ = 0;
   Said failure_;
+  bool other_end_failed_ = false;
 };
 
 }  // namespace cb::kv

@@ -57,6 +57,8 @@ class ExpertExchange {
   virtual void add_rows() = 0;
   // Seconds of the last of these calls by the device's own clock, if it has one.
   virtual std::optional<double> device_seconds() const { return std::nullopt; }
+  // Before the ranks meet for one of these calls.
+  virtual void announce(const std::string& /*what*/) {}
   // Collective. Throws on all ranks if a device has failed meanwhile.
   virtual void agree() {}
 

@@ -94,7 +94,7 @@ void MoeSession::sample() {
 // only.
 double MoeSession::cycle(const Said* verified, Spans* spans) {
   std::vector<double> seconds;
-  seconds.push_back(timed([this] { exchange_.dispatch(); }));
+  seconds.push_back(timed(0, [this] { exchange_.dispatch(); }));
   if (spans != nullptr) {
     spans->add(kCounting, exchange_.counting_at());
     spans->add(kPacked, exchange_.packed_at());
@@ -103,18 +103,18 @@ double MoeSession::cycle(const Said* verified, Spans* spans) {
     verify_dispatch(*verified);
     exchange_.poison_rows();
   }
-  seconds.push_back(timed([this] { exchange_.dispatch_rows(); }));
+  seconds.push_back(timed(1, [this] { exchange_.dispatch_rows(); }));
   if (verified) {
     verify_dispatch(*verified);
     exchange_.run_experts();
     context_.watchdog.progress();
   }
-  seconds.push_back(timed([this] { exchange_.combine(); }));
+  seconds.push_back(timed(2, [this] { exchange_.combine(); }));
   if (verified) {
     verify_combine(*verified);
     exchange_.poison_returned();
   }
-  seconds.push_back(timed([this] { exchange_.combine_rows(); }));
+  seconds.push_back(timed(3, [this] { exchange_.combine_rows(); }));
   if (verified) {
     exchange_.add_rows();
     verify_combine(*verified);
@@ -124,9 +124,12 @@ double MoeSession::cycle(const Said* verified, Spans* spans) {
   return seconds[0] + seconds[2];
 }
 
-// The pause comes after the barrier, so that the call's own messages are the first ones.
-double MoeSession::timed(const std::function<void()>& call) {
+// The pause comes after the barrier, so that the call's own messages are the first ones. A rank
+// whose device has failed before says so before the others begin what it takes part in.
+double MoeSession::timed(size_t part, const std::function<void()>& call) {
+  exchange_.announce(part_names()[part]);
   context_.watchdog.enter();
+  exchange_.agree();
   group_.barrier();
   if (point_.idle_seconds > 0)
     std::this_thread::sleep_for(std::chrono::duration<double>(point_.idle_seconds));

@@ -44,7 +44,7 @@ class MoeSession {
   void check(const std::string& id, int number, uint64_t data);
   void sample();
   double cycle(const Said* verified, Spans* spans);
-  double timed(const std::function<void()>& call);
+  double timed(size_t part, const std::function<void()>& call);
   void verify_dispatch(const Said& call);
   void verify_combine(const Said& call);
   void meet(bool wrong);

@@ -51,6 +51,7 @@ Communicators::Communicators(const Library& library, Context& context, const Gro
       first_rank_(group.rank() * static_cast<int>(devices.size())),
       ranks_(group.size() * static_cast<int>(devices.size())),
       blocking_(options.blocking || library.call().comm_init_rank_config == nullptr),
+      meanwhile_(options.meanwhile),
       guard_([this](const char*, double) { release(); }) {
   abi::UniqueId id;
   if (group.rank() == 0) library.check(library.call().get_unique_id(&id), "ncclGetUniqueId");
@@ -157,6 +158,7 @@ void Communicators::mark() {
 }
 
 bool Communicators::done(const char* what) {
+  if (meanwhile_) meanwhile_();
   return quiet(what) &&
          std::all_of(devices_.begin(), devices_.end(), [](auto& d) { return d->idle(); });
 }
@@ -185,6 +187,7 @@ void Communicators::settle(const char* what, double seconds, const std::function
   const double start = monotonic_seconds();
   for (;;) {
     if (quiet(what) && also()) return;
+    if (meanwhile_) meanwhile_();
     const double waited = monotonic_seconds() - start;
     if (waited > seconds) {
       release();

@@ -16,6 +16,8 @@ struct CommOptions {
   bool blocking = true;       // as in nccl-tests; libraries before 2.14 only block
   double init_seconds = 120;  // limit for making the communicators
   double wait_seconds = 60;   // limit for everything else
+  // Called again and again while devices or the library are waited for; it may throw.
+  std::function<void()> meanwhile = {};
 };
 
 // This process's communicators of a group's GPUs. Only the end of a group of calls may block; the
@@ -84,6 +86,7 @@ class Communicators {
   int first_rank_ = 0;
   int ranks_ = 1;
   bool blocking_;
+  std::function<void()> meanwhile_;
   CallGuard guard_;  // last member: its thread uses all the others
 };
 

@@ -1,4 +1,4 @@
-// `cg --device gpu`: each GPU of each rank solves a cube of its own, all at the same time.
+// `cg --device gpu`: each GPU solves a cube of its own, those of a rank one after the other.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -69,7 +69,7 @@ class GpuCg {
         params_(params),
         edge_(params.integer("size")),
         record_{.case_name = "cg", .params = params},
-        gpus_(context, session),
+        gpus_(context, session, params.number("hang-after")),
         sets_(gpus_.size()),
         reads_(gpus_.size()) {}
 
@@ -77,6 +77,7 @@ class GpuCg {
     session_.describe(record_);
     record_.notes.push_back(said("cg.like"));
     record_.notes.push_back(said("gpu_cg.colours"));
+    if (gpus_.size() > 1) record_.notes.push_back(said("gpu.in_turn", gpus_.size()));
     gpus_.make([&](const GpuUnit& gpu) {
       require_free(gpu, "gpu_cg.too_large", edge_, gpu_cg_bytes(edge_) + gpu_cg_bytes(kTestEdge));
       return std::make_unique<TwoCubes>(gpu, edge_, params_.number("hang-after"));
@@ -85,8 +86,14 @@ class GpuCg {
     gpus_.each([&](size_t i) { add_symmetry(i); });
     gpus_.each([&](size_t i) { add_convergence(i); });
     gpus_.sample("CG", params_.integer("iterations"),
-                 [&](Spans& spans) { return measure_set(spans); });
+                 {.prepare = [](size_t) {},
+                  .begin = [&](size_t i) { gpus_[i].whole.begin(); },
+                  .step = [&](size_t i) { gpus_[i].whole.iterate(); },
+                  .steps = kSetIterations,
+                  .finish = [&](size_t i) { return gpus_[i].whole.end() / kSetIterations; },
+                  .check = [&](size_t i) { look(i); }});
     read_matrices();
+    gpus_.wait_for_others();
     for (size_t i = 0; i < gpus_.size(); ++i) add_unit(i);
     gpus_.settle(record_);
     return std::move(record_);
@@ -127,16 +134,6 @@ class GpuCg {
       out.detail = said("cg.not_converged", gpus_.name(i), with.iterations, with.residual,
                         without.iterations, without.residual);
     record_.checks.push_back(out);
-  }
-
-  double measure_set(Spans& spans) {
-    context_.comm.barrier();
-    gpus_.each([&](size_t i) { gpus_[i].whole.begin(); });
-    gpus_.run_steps(kSetIterations, [&](size_t i) { gpus_[i].whole.iterate(); });
-    const double slowest =
-        gpus_.finish(spans, [&](size_t i) { return gpus_[i].whole.end() / kSetIterations; });
-    gpus_.each([&](size_t i) { look(i); });
-    return slowest;
   }
 
   void look(size_t i) {

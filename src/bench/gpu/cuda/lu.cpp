@@ -1,4 +1,4 @@
-// `lu --device gpu`: each GPU of each rank solves a system of its own, all at the same time.
+// `lu --device gpu`: each GPU solves a system of its own, those of a rank one after the other.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,7 +27,7 @@ class GpuLu {
         order_(params.integer("size")),
         block_(params.integer("block")),
         record_{.case_name = "lu", .params = params},
-        gpus_(context, session),
+        gpus_(context, session, params.number("hang-after")),
         residuals_(gpus_.size()),
         products_(gpus_.size()) {}
 
@@ -36,12 +36,18 @@ class GpuLu {
     record_.facts["library"] = "cuBLASLt " + library_.version();
     record_.facts["emulation"] = said("gpu.off");
     record_.notes.push_back(said("lu.like"));
-    if (gpus_.size() > 1) record_.notes.push_back(said("gpu_lu.one_thread", gpus_.size()));
+    if (gpus_.size() > 1) record_.notes.push_back(said("gpu.in_turn", gpus_.size()));
     make_units();
     measure_products();
     gpus_.sample("LU", params_.integer("iterations"),
-                 [&](Spans& spans) { return solve_once(spans); });
+                 {.prepare = [&](size_t i) { gpus_[i].fill(); },
+                  .begin = [&](size_t i) { gpus_[i].start(); },
+                  .step = [&](size_t i) { gpus_[i].step(); },
+                  .steps = (order_ + block_ - 1) / block_,
+                  .finish = [&](size_t i) { return gpus_[i].finish(); },
+                  .check = [&](size_t i) { check(i); }});
     measure_products();
+    gpus_.wait_for_others();
     if (const Said why = agreed(context_, gpus_.refused()); !why.empty())
       return skipped_record("lu", params_, why)[0];
     for (size_t i = 0; i < gpus_.size(); ++i) add_unit(i);
@@ -68,16 +74,6 @@ class GpuLu {
       if (i > 0 || products_[0] <= 0) return;
       if (const std::string with = gpus_[0].units(); !with.empty()) record_.facts["units"] = with;
     });
-  }
-
-  double solve_once(Spans& spans) {
-    gpus_.each([&](size_t i) { gpus_[i].fill(); });
-    context_.comm.barrier();
-    gpus_.each([&](size_t i) { gpus_[i].start(); });
-    gpus_.run_steps((order_ + block_ - 1) / block_, [&](size_t i) { gpus_[i].step(); });
-    const double slowest = gpus_.finish(spans, [&](size_t i) { return gpus_[i].finish(); });
-    gpus_.each([&](size_t i) { check(i); });
-    return slowest;
   }
 
   void check(size_t i) {

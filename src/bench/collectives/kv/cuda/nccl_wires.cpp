@@ -16,6 +16,7 @@
 #include "bench/collectives/nccl/comms.h"
 #include "bench/collectives/nccl/cuda/gpu.h"
 #include "bench/collectives/nccl/cuda/rank_gpu.h"
+#include "bench/collectives/nccl/failure_words.h"
 
 namespace cb::kv {
 namespace {
@@ -23,6 +24,10 @@ namespace {
 constexpr double kShareOfGpuMemory = 0.85;  // the library needs some too
 // Each transfer has tags of its own: what a failed one has left waiting takes nothing of the next.
 constexpr int kFirstTag = 1000, kTransfersOfTags = 9000;
+constexpr int kFirstTagOfWords = 21000, kTagsOfWords = 1000;
+// Seconds: a word of the other end comes within; behind an abort a GPU has done what was queued.
+constexpr double kWordSeconds = 0.5, kAfterAbortSeconds = 10;
+constexpr size_t kCopiesBetweenLooks = 16, kMostCopies = 256;
 
 // What the wires of all points share.
 struct PairTools {
@@ -33,29 +38,67 @@ struct PairTools {
   int& transfers;  // of this rank
 };
 
-nccl::Devices devices_of_pair(const GpuUnit& unit) {
+nccl::Devices devices_of_pair(const GpuUnit& unit, double hang_after) {
+  auto gpu = std::make_unique<nccl::Gpu>(unit.device);  // selects it
+  gpu->hang_after(hang_after);
   nccl::Devices out;
-  out.push_back(std::make_unique<nccl::Gpu>(unit.device));  // selects it
+  out.push_back(std::move(gpu));
   return out;
 }
+
+// What lies on the GPU, left behind there where it has failed: freeing would wait for what is
+// queued, perhaps for ever.
+struct PoolOnGpu {
+  PoolOnGpu(const GpuUnit& unit, double hang_after, uint64_t bytes)
+      : devices(devices_of_pair(unit, hang_after)),
+        gpu(static_cast<nccl::Gpu*>(devices.front().get())),
+        pool(room(bytes)) {}
+
+  std::unique_ptr<nccl::DeviceBuffer> room(uint64_t bytes) const {
+    const double free = static_cast<double>(gpu->free_bytes());
+    if (static_cast<double>(bytes) > kShareOfGpuMemory * free)
+      throw Error(said("coll.no_room", Quantity{static_cast<double>(bytes), "bytes"}, gpu->name(),
+                       Quantity{free, "bytes"}));
+    return gpu->buffer(bytes, nullptr);
+  }
+
+  nccl::Devices devices;
+  nccl::Gpu* gpu;
+  std::unique_ptr<nccl::DeviceBuffer> pool;
+  std::deque<cuda::Event> whole;  // behind each layer
+  cuda::Event full;
+};
 
 class NcclWire final : public PageWire {
  public:
   NcclWire(const PairEnd& end, uint64_t bytes, uint64_t origin, const PairTools& tools)
       : end_(end),
         tools_(tools),
-        devices_(devices_of_pair(tools.mine.unit())),
-        gpu_(static_cast<nccl::Gpu*>(devices_.front().get())),
         here_(host_buffer(bytes)),
-        there_(room(bytes)),
+        there_(std::make_unique<PoolOnGpu>(tools.mine.unit(), tools.hang_after, bytes)),
+        gpu_(there_->gpu),
         origin_(origin) {}
+  ~NcclWire() override {
+    if (lost_) static_cast<void>(there_.release());
+  }
 
-  // Collective over the pair.
-  void connect() {
+  // Collective over the pair. The library connects two ranks within their first group, which ends
+  // only when both have come to it: here, where neither waits for a word of the other.
+  void connect(int number) {
+    words_ =
+        std::make_unique<nccl::FailureWords>(tools_.pair, kFirstTagOfWords + number % kTagsOfWords);
     nccl::CommOptions options;
     options.wait_seconds = end_.deadline_seconds;
+    options.meanwhile = [this] { words_->listen(); };
     comms_ = std::make_unique<nccl::Communicators>(tools_.mine.library, tools_.context, tools_.pair,
-                                                   devices_, options);
+                                                   there_->devices, options);
+    guarded("connecting", [&] {
+      const Piece first{0, 0, 1};
+      groups(
+          std::span(&first, 1),
+          [&](const Piece& p) { return end_.sends ? send_piece(p) : receive_piece(p); }, [] {});
+      comms_->finish("connecting");
+    });
   }
 
   std::span<std::byte> memory() override { return {here_->data(), here_->bytes()}; }
@@ -63,32 +106,39 @@ class NcclWire final : public PageWire {
   void load() override {
     ++tools_.transfers;
     guarded("copying pages", [&] {
-      cuda::copy(there_->data(), here_->data(), here_->bytes(), gpu_->queue());
+      cuda::copy(there_->pool->data(), here_->data(), here_->bytes(), gpu_->queue());
       cuda::wait(gpu_->queue(), tools_.hang_after, "copying pages");
     });
   }
   void unload() override {
     guarded("copying pages", [&] {
-      cuda::fetch(here_->data(), there_->data(), here_->bytes(), gpu_->queue(), tools_.hang_after,
-                  "copying pages");
+      cuda::fetch(here_->data(), there_->pool->data(), here_->bytes(), gpu_->queue(),
+                  tools_.hang_after, "copying pages");
     });
   }
 
   std::vector<double> send(const TransferPlan& plan) override {
     LayerAcks acks(end_, plan.layers.size(), tag(1));
     MPI_Request ready = MPI_REQUEST_NULL;
+    need_events(plan.layers.size());
     mpi::check(MPI_Irecv(nullptr, 0, MPI_BYTE, end_.peer, tag(0), end_.comm, &ready), "MPI_Irecv");
     guarded("sending pages", [&] {
       wait_until("the receiver", [&] { return is_complete(ready); });
       acks.start();
-      for (const LayerPlan& layer : plan.layers) {
-        copy(layer.gather);
+      const auto look = [&] {
+        while (acks.poll()) {
+        }
+      };
+      for (size_t l = 0; l < plan.layers.size(); ++l) {
+        await_layer_before_last(l, look);
+        copy(plan.layers[l].gather, look);
         groups(
-            layer.messages, [&](const Piece& p) { return send_piece(p); }, [&] { acks.poll(); });
+            plan.layers[l].messages, [&](const Piece& p) { return send_piece(p); }, look);
+        there_->whole[l].record(gpu_->queue());
       }
       comms_->mark();
       wait_until("sending pages", [&] {
-        acks.poll();
+        look();
         return acks.all() && comms_->done("sending pages");
       });
     });
@@ -98,23 +148,24 @@ class NcclWire final : public PageWire {
   // Ready once the first messages are waited for; the rest is queued while they come.
   void receive(const TransferPlan& plan) override {
     const size_t layers = plan.layers.size();
-    while (whole_.size() < layers) whole_.emplace_back();
+    need_events(layers);
     std::vector<MPI_Request> acks(layers, MPI_REQUEST_NULL);
     guarded("receiving pages", [&] {
       size_t queued = 0, told = 0;
       bool ready = false;
       const auto tell = [&] {
         if (!std::exchange(ready, true)) say(tag(0), nullptr);
-        for (; told < queued && whole_[told].reached(); ++told) {
+        for (; told < queued && there_->whole[told].reached(); ++told) {
           say(tag(1), &acks[told]);
           end_.moved();
         }
       };
       for (const LayerPlan& layer : plan.layers) {
+        await_layer_before_last(queued, tell);
         groups(
             layer.messages, [&](const Piece& p) { return receive_piece(p); }, tell);
-        copy(layer.scatter);
-        whole_[queued++].record(gpu_->queue());
+        copy(layer.scatter, tell);
+        there_->whole[queued++].record(gpu_->queue());
       }
       comms_->mark();
       wait_until("receiving pages", [&] {
@@ -131,30 +182,82 @@ class NcclWire final : public PageWire {
   }
 
  private:
-  std::unique_ptr<nccl::DeviceBuffer> room(uint64_t bytes) {
-    const double free = static_cast<double>(gpu_->free_bytes());
-    if (static_cast<double>(bytes) > kShareOfGpuMemory * free)
-      throw Error(said("coll.no_room", Quantity{static_cast<double>(bytes), "bytes"}, gpu_->name(),
-                       Quantity{free, "bytes"}));
-    return gpu_->buffer(bytes, nullptr);
-  }
   int tag(int which) const { return kFirstTag + 2 * (tools_.transfers % kTransfersOfTags) + which; }
-  std::byte* at(uint64_t place) const { return there_->data() + origin_ + place; }
+  std::byte* at(uint64_t place) const { return there_->pool->data() + origin_ + place; }
 
-  // What fails here lets go the other end, which waits.
+  // What fails here lets go the other end, which waits. A GPU that still ends what is queued behind
+  // the abort keeps nothing.
   template <typename Call>
   void guarded(const char* what, Call call) {
+    const Watchdog::Bounded bounded(tools_.context.watchdog, end_.deadline_seconds);
     try {
-      gpu_->select();
-      call();
+      try {
+        gpu_->select();
+        call();
+      } catch (const nccl::LibraryError&) {
+        words_->listen_for(kWordSeconds);
+        throw;
+      }
+    } catch (const nccl::PeerFailed&) {
+      let_go();
+      look_at_gpu(what);
+      throw;
+    } catch (const nccl::LibraryError& e) {
+      let_go();
+      look_at_gpu(what);
+      throw Error(nccl::exchange_failure(tools_.mine.unit(), what, e));
     } catch (const std::exception& e) {
-      if (comms_) comms_->abort();
+      lost_ = true;
+      let_go();
       throw Error(nccl::gpu_failure(tools_.mine.unit(), what, e));
     }
   }
 
-  void copy(const std::vector<Piece>& pieces) {
-    for (const Piece& p : pieces) cuda::copy(at(p.to), at(p.from), p.bytes, gpu_->queue());
+  void let_go() {
+    words_->tell();
+    comms_->abort();
+  }
+
+  // The library's error and the other end's word say nothing of this GPU, which may have failed.
+  void look_at_gpu(const char* what) {
+    try {
+      cuda::wait(gpu_->queue(), std::min(tools_.hang_after, kAfterAbortSeconds), "what was queued");
+    } catch (const std::exception& e) {
+      lost_ = true;
+      throw Error(nccl::gpu_failure(tools_.mine.unit(), what, e));
+    }
+  }
+
+  void need_events(size_t layers) {
+    gpu_->select();
+    while (there_->whole.size() < layers) there_->whole.emplace_back();
+  }
+
+  // A stream takes about a thousand entries. The next one waits within its call, where nobody
+  // listens to the other end.
+  template <typename Between>
+  void await_layer_before_last(size_t layer, Between between) {
+    if (layer >= 2) wait_for(there_->whole[layer - 2], between);
+  }
+
+  template <typename Between>
+  void wait_for(const cuda::Event& point, Between between) {
+    wait_until("the layers before", [&] {
+      between();
+      return point.reached();
+    });
+  }
+
+  template <typename Between>
+  void copy(const std::vector<Piece>& pieces, Between between) {
+    size_t queued = 0;
+    for (const Piece& p : pieces) {
+      cuda::copy(at(p.to), at(p.from), p.bytes, gpu_->queue());
+      if (++queued % kCopiesBetweenLooks == 0) between();
+      if (queued % kMostCopies != 0) continue;
+      there_->full.record(gpu_->queue());
+      wait_for(there_->full, between);
+    }
   }
 
   nccl::abi::Result send_piece(const Piece& p) const {
@@ -205,13 +308,13 @@ class NcclWire final : public PageWire {
 
   PairEnd end_;
   PairTools tools_;
-  nccl::Devices devices_;
-  nccl::Gpu* gpu_;
   std::unique_ptr<CollectiveBuffer> here_;
-  std::unique_ptr<nccl::DeviceBuffer> there_;
+  std::unique_ptr<PoolOnGpu> there_;
+  nccl::Gpu* gpu_;
   uint64_t origin_;
-  std::deque<cuda::Event> whole_;  // of the receiver: each layer is there
+  bool lost_ = false;
   std::unique_ptr<nccl::Communicators> comms_;
+  std::unique_ptr<nccl::FailureWords> words_;  // what comms_ listens to
 };
 
 // The communicator of this rank's pair, in which the sender is the first; alone without a partner.
@@ -230,7 +333,7 @@ class NcclPairs final : public NcclWires {
   NcclPairs(Context& context, nccl::RankGpu mine, double hang_after)
       : context_(context),
         mine_(std::move(mine)),
-        devices_(devices_of_pair(mine_.unit())),
+        devices_(devices_of_pair(mine_.unit(), hang_after)),
         near_(context, devices_),
         pair_(pair_of(context)),
         hang_after_(hang_after) {}
@@ -247,7 +350,7 @@ class NcclPairs final : public NcclWires {
     const bool both = pair_.max({wire ? 0.0 : 1.0}).front() == 0;
     if (!failed.empty()) throw Error(failed);
     if (!both) throw Error(said("kv.no_other_end"));
-    wire->connect();
+    wire->connect(++wires_);
     return wire;
   }
 
@@ -258,7 +361,7 @@ class NcclPairs final : public NcclWires {
   nccl::NearDevices near_;
   GroupComm pair_;
   double hang_after_;
-  int transfers_ = 0;
+  int transfers_ = 0, wires_ = 0;
 };
 
 }  // namespace

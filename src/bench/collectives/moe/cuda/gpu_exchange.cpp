@@ -1,6 +1,7 @@
 #include "bench/collectives/moe/cuda/gpu_exchange.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -13,20 +14,27 @@ namespace {
 // A GPU that hangs is found by its own rank first, which says so.
 double limit_of_exchange(double hang_after) { return 1.25 * hang_after + 2; }
 
+// Seconds; behind an abort a GPU has done what was queued by then.
+constexpr double kAfterAbortSeconds = 10;
+
+constexpr int kFirstTagOfWords = 21000, kTagsOfWords = 1000;
+
 bool went_well(nccl::abi::Result result) {
   return result == nccl::abi::kSuccess || result == nccl::abi::kInProgress;
 }
 
-nccl::Devices device_of(const GpuUnit& unit) {
+nccl::Devices device_of(const GpuUnit& unit, double hang_after) {
+  auto gpu = std::make_unique<nccl::Gpu>(unit.device);  // selects it
+  gpu->hang_after(hang_after);
   nccl::Devices out;
-  out.push_back(std::make_unique<nccl::Gpu>(unit.device));  // selects it
+  out.push_back(std::move(gpu));
   return out;
 }
 
 }  // namespace
 
 GpuExchange::OnGpu::OnGpu(const GpuExchange& of, const GpuUnit& unit)
-    : devices(device_of(unit)),
+    : devices(device_of(unit, of.tools_.hang_after)),
       gpu(static_cast<nccl::Gpu*>(devices.front().get())),
       tokens(gpu->buffer(of.tokens_->bytes(), nullptr)),
       send(gpu->buffer(of.out_.bytes(), nullptr)),
@@ -42,16 +50,15 @@ GpuExchange::OnGpu::OnGpu(const GpuExchange& of, const GpuUnit& unit)
       told(of.counts_from_.size() * sizeof(int32_t), true) {}
 
 GpuExchange::GpuExchange(Routes routes, const TokenData& data, std::vector<std::string> who_of_rank,
-                         const GpuMoeTools& tools, std::string point)
+                         const GpuMoeTools& tools, std::string point, int number)
     : ExpertExchange(std::move(routes), data, std::move(who_of_rank)),
       tools_(tools),
       point_(std::move(point)),
-      there_(std::make_unique<OnGpu>(*this, tools.unit)) {
-  upload_routes();
-}
+      number_(number),
+      there_(std::make_unique<OnGpu>(*this, tools.unit)) {}
 
 GpuExchange::~GpuExchange() {
-  if (!failed_.empty()) static_cast<void>(there_.release());
+  if (broken_ == Broken::here) static_cast<void>(there_.release());
 }
 
 uint64_t GpuExchange::device_bytes(const Routes& routes, const TokenFormat& format) {
@@ -76,38 +83,85 @@ void GpuExchange::upload_routes() {
 }
 
 void GpuExchange::connect() {
-  const nccl::CommOptions options{.wait_seconds = limit_of_exchange(tools_.hang_after)};
+  words_ =
+      std::make_unique<nccl::FailureWords>(tools_.group, kFirstTagOfWords + number_ % kTagsOfWords);
+  const nccl::CommOptions options{.wait_seconds = limit_of_exchange(tools_.hang_after),
+                                  .meanwhile = [this] { words_->listen(); }};
   comms_ = std::make_unique<nccl::Communicators>(tools_.library, tools_.context, tools_.group,
                                                  there_->devices, options);
+  announce("connecting");
+  attempt("connecting", [&] {
+    upload_routes();
+    exchange_counts();
+    comms_->finish("connecting");
+  });
+  agree();
 }
 
 // What fails here is told by agree(), in which all ranks meet. Those that wait for this one's
 // exchange are let go.
 void GpuExchange::attempt(const char* what, const std::function<void()>& call) {
-  if (!failed_.empty()) return;
+  if (broken_ != Broken::no) return;
+  const Watchdog::Bounded bounded(tools_.context.watchdog, limit_of_exchange(tools_.hang_after));
   try {
     there_->gpu->select();
     call();
+  } catch (const nccl::PeerFailed& e) {
+    broke(Broken::by_another, what, e);
+  } catch (const nccl::LibraryError& e) {
+    broke(Broken::by_the_library, what, e);
   } catch (const std::exception& e) {
-    failed_ = nccl::gpu_failure(tools_.unit, what, e);
-    seconds_.reset();
-    comms_->abort();
+    broke(Broken::here, what, e);
   }
 }
 
+// An abort ends the calls of this rank alone: the others hear a word, or the job's side channel
+// tells it where they do not.
+void GpuExchange::broke(Broken how, const char* what, const std::exception& e) {
+  seconds_.reset();
+  failed_ = how == Broken::here ? nccl::gpu_failure(tools_.unit, what, e)
+                                : nccl::exchange_failure(tools_.unit, what, e);
+  broken_ = how;
+  if (how != Broken::by_another) tools_.context.watchdog.fail(pack_said(failed_));
+  words_->tell();
+  comms_->abort();
+  if (how != Broken::here) look_at_gpu(what);
+}
+
+// The library's error and another rank's word say nothing of this GPU, which may have failed too.
+void GpuExchange::look_at_gpu(const char* what) {
+  try {
+    cuda::wait(stream(), std::min(tools_.hang_after, kAfterAbortSeconds), "what was queued");
+  } catch (const std::exception& e) {
+    broken_ = Broken::here;
+    failed_ = nccl::gpu_failure(tools_.unit, what, e);
+    tools_.context.watchdog.fail(pack_said(failed_));
+  }
+}
+
+void GpuExchange::announce(const std::string& what) {
+  if (broken_ != Broken::no) return;  // its words stand
+  tools_.context.watchdog.note(
+      fmt::format("{}, {} on {}", point_, what, entity_name(tools_.unit.entity)));
+}
+
+// The ranks that know most of why say it.
 void GpuExchange::agree() {
-  if (!tools_.context.comm.any(!failed_.empty())) return;
-  if (failed_.empty()) throw FailedElsewhere();
+  const auto mine = static_cast<double>(broken_);
+  const double most = tools_.context.comm.max(mine);
+  if (most == static_cast<double>(Broken::no)) return;
+  if (mine < most) throw FailedElsewhere();
   throw Error(failed_);
 }
 
-void GpuExchange::timed_call(const char* what, const std::function<void()>& queue) {
+// All is queued before anything is waited for: else the host's polls would be in the time.
+void GpuExchange::timed_call(const char* what, const std::function<void()>& queue,
+                             const std::function<void()>& wait) {
   attempt(what, [&] {
-    tools_.context.watchdog.note(
-        fmt::format("{}, {} on {}", point_, what, entity_name(tools_.unit.entity)));
     there_->begin.record(stream());
     queue();
     there_->end.record(stream());
+    if (wait) wait();
     comms_->finish(what);
     seconds_ = there_->end.seconds_since(there_->begin);
   });
@@ -197,8 +251,9 @@ void GpuExchange::add() {
 
 // As an engine does that makes room for what comes: the host waits for the counts.
 void GpuExchange::dispatch() {
-  timed_call("dispatch", [&] {
-    const double began = monotonic_seconds();
+  double began = 0;
+  const auto queue = [&] {
+    began = monotonic_seconds();
     find_places();
     there_->counting.record(stream());
     exchange_counts();
@@ -209,6 +264,8 @@ void GpuExchange::dispatch() {
     pack();
     there_->packed.record(stream());
     exchange(there_->send, out_, there_->receive, in_);
+  };
+  timed_call("dispatch", queue, [&] {
     there_->packed.spin(tools_.hang_after, "packing tokens");
     counting_at_ = began + there_->counting.seconds_since(there_->begin);
     packed_at_ = began + there_->packed.seconds_since(there_->begin);
@@ -216,22 +273,24 @@ void GpuExchange::dispatch() {
 }
 
 void GpuExchange::dispatch_rows() {
-  timed_call("exchange of tokens", [&] { exchange(there_->send, out_, there_->receive, in_); });
+  timed_call("dispatch rows", [&] { exchange(there_->send, out_, there_->receive, in_); });
 }
 
 void GpuExchange::combine() {
-  timed_call("combine", [&] {
+  const auto queue = [&] {
     exchange(there_->results, back_out_, there_->returned, back_in_);
     comms_->mark();
     add();
     there_->packed.record(stream());
+  };
+  timed_call("combine", queue, [&] {
     await_exchange("combine");
     there_->packed.spin(tools_.hang_after, "adding results");
   });
 }
 
 void GpuExchange::combine_rows() {
-  timed_call("exchange of results",
+  timed_call("combine rows",
              [&] { exchange(there_->results, back_out_, there_->returned, back_in_); });
 }
 
@@ -246,7 +305,7 @@ void GpuExchange::prepare(uint64_t iteration) {
   ExpertExchange::prepare(iteration);
   attempt("making tokens", [&] {
     store(there_->tokens, *tokens_);
-    there_->sums->set({0, there_->sums->bytes()}, poison_value());
+    std::memset(there_->told.data(), 0xff, there_->told.bytes());
     cuda::fill(there_->counts.data(), 0xff, there_->counts.bytes(), stream());
     cuda::fill(there_->places.data(), 0xff, there_->places.bytes(), stream());
     comms_->finish("making tokens");
@@ -263,6 +322,7 @@ void GpuExchange::poison_rows() {
 void GpuExchange::poison_returned() {
   attempt("overwriting rows", [&] {
     there_->returned->set({0, there_->returned->bytes()}, poison_value());
+    there_->sums->set({0, there_->sums->bytes()}, poison_value());
   });
 }
 

@@ -8,6 +8,7 @@
 #include "bench/collectives/moe/expert_exchange.h"
 #include "bench/collectives/nccl/comms.h"
 #include "bench/collectives/nccl/cuda/gpu.h"
+#include "bench/collectives/nccl/failure_words.h"
 #include "bench/gpu/cuda/session.h"
 #include "kernels/moe.h"
 
@@ -23,14 +24,15 @@ struct GpuMoeTools {
 };
 
 // Dispatch and combine on a GPU: kernels pack and add, NCCL exchanges, all in one stream. A device
-// that fails ends the calls that wait for it here and on the other ranks; agree() then says so.
+// that fails ends the calls that wait for it here and, by a word of MPI, on the other ranks;
+// agree() then says so.
 class GpuExchange final : public ExpertExchange {
  public:
-  // Takes memory. connect() comes next.
+  // Takes memory. `number` is another one for each exchange of a case. connect() comes next.
   GpuExchange(Routes routes, const TokenData& data, std::vector<std::string> who_of_rank,
-              const GpuMoeTools& tools, std::string point);
+              const GpuMoeTools& tools, std::string point, int number);
   ~GpuExchange() override;
-  // Collective. Makes the communicator.
+  // Collective. Makes the communicator, and the connections of all ranks, outside of any time.
   void connect();
 
   // Bytes of the GPU.
@@ -46,9 +48,13 @@ class GpuExchange final : public ExpertExchange {
   void combine_rows() override;
   void add_rows() override;
   std::optional<double> device_seconds() const override { return seconds_; }
+  void announce(const std::string& what) override;
   void agree() override;
 
  private:
+  // What this rank knows of a failure; the rank that knows most tells it.
+  enum class Broken { no, by_another, by_the_library, here };
+
   using Buffer = std::unique_ptr<nccl::DeviceBuffer>;
 
   // What lies on the GPU. It is left behind there where the GPU has failed: freeing would wait for
@@ -74,7 +80,10 @@ class GpuExchange final : public ExpertExchange {
   void look_at_guards();
   void await_exchange(const char* what);
   void attempt(const char* what, const std::function<void()>& call);
-  void timed_call(const char* what, const std::function<void()>& queue);
+  void broke(Broken how, const char* what, const std::exception& e);
+  void look_at_gpu(const char* what);
+  void timed_call(const char* what, const std::function<void()>& queue,
+                  const std::function<void()>& wait = {});
   void find_places();
   void exchange_counts();
   void pack();
@@ -91,10 +100,13 @@ class GpuExchange final : public ExpertExchange {
 
   GpuMoeTools tools_;
   std::string point_;
+  int number_;
   std::unique_ptr<OnGpu> there_;
   std::unique_ptr<nccl::Communicators> comms_;
+  std::unique_ptr<nccl::FailureWords> words_;  // what comms_ listens to
   std::optional<double> seconds_;
   bool guards_there_ = true;
+  Broken broken_ = Broken::no;
   Said failed_;
 };
 

@@ -17,13 +17,30 @@ using namespace moe;
 constexpr const char* kGpuMoe = "clusterbench moe";
 constexpr double kShareOfGpu = 0.85;  // kernels and the library need some too
 
+// Collective. Where the GPU of one rank fails, all ranks throw.
+void require_all(Context& context, const GpuUnit& unit, const char* what,
+                 const std::function<void()>& call) {
+  Said failed;
+  try {
+    call();
+  } catch (const std::exception& e) {
+    failed = nccl::gpu_failure(unit, what, e);
+  }
+  if (!context.comm.any(!failed.empty())) return;
+  if (failed.empty()) throw FailedElsewhere();
+  throw Error(failed);
+}
+
 // Collective. Before anything is allocated.
 void require_gpu_memory(Context& context, const GpuUnit& unit, const MoePoint& point,
                         const Routes& routes) {
   require_host_memory(context, point, routes);  // to look at what came
-  selected(unit);
+  double free = 0;
+  require_all(context, unit, "asking for its memory", [&] {
+    selected(unit);
+    free = static_cast<double>(cuda::memory_info().free_bytes);
+  });
   const auto needed = static_cast<double>(GpuExchange::device_bytes(routes, point.format));
-  const auto free = static_cast<double>(cuda::memory_info().free_bytes);
   Problems problems;
   if (needed > kShareOfGpu * free)
     problems.add("--batch", fmt::format("{} needs {} of {}, of which {} are free: ask for fewer "
@@ -36,19 +53,14 @@ void require_gpu_memory(Context& context, const GpuUnit& unit, const MoePoint& p
 // Collective.
 std::unique_ptr<ExpertExchange> make_gpu_exchange(const GpuMoeTools& tools, Routes routes,
                                                   const TokenData& data,
-                                                  std::vector<std::string> names) {
+                                                  std::vector<std::string> names, int number) {
   std::unique_ptr<GpuExchange> out;
-  Said failed;
   const std::string point = fmt::format("{} tokens", routes.router.tokens);
-  try {
-    out = std::make_unique<GpuExchange>(std::move(routes), data, std::move(names), tools, point);
-  } catch (const std::exception& e) {
-    failed = nccl::gpu_failure(tools.unit, "taking memory", e);
-  }
-  if (tools.context.comm.any(out == nullptr)) {
-    if (failed.empty()) throw FailedElsewhere();
-    throw Error(failed);
-  }
+  tools.context.watchdog.note(point + ", taking memory of the GPU");
+  require_all(tools.context, tools.unit, "taking memory", [&] {
+    out = std::make_unique<GpuExchange>(std::move(routes), data, std::move(names), tools, point,
+                                        number);
+  });
   out->connect();
   return out;
 }
@@ -65,6 +77,7 @@ std::vector<Record> measure_gpu_moe(Context& context, const Params& params) {
   const Group group = make_group(context.place, context.comm.rank(), "");
   const GpuMoeTools tools{context, group.comm, mine.library, mine.unit(),
                           params.number("hang-after")};
+  int exchanges = 0;
   const MoeDevice gpu{
       .require_room =
           [&](const MoePoint& point, const Routes& routes) {
@@ -72,7 +85,7 @@ std::vector<Record> measure_gpu_moe(Context& context, const Params& params) {
           },
       .make =
           [&](Routes routes, const TokenData& data, std::vector<std::string> names) {
-            return make_gpu_exchange(tools, std::move(routes), data, std::move(names));
+            return make_gpu_exchange(tools, std::move(routes), data, std::move(names), ++exchanges);
           },
       .describe = [&](Record& record) { mine.describe(record); }};
   return run_moe_points(context, params, group.comm, gpu);

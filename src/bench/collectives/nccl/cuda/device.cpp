@@ -14,8 +14,13 @@ namespace {
 
 class GpuBuffer final : public DeviceBuffer {
  public:
-  GpuBuffer(int ordinal, uint64_t bytes, const Library* allocator, const cuda::Stream& stream)
-      : ordinal_(ordinal), bytes_(bytes), allocator_(allocator), stream_(stream) {
+  GpuBuffer(int ordinal, uint64_t bytes, const Library* allocator, const cuda::Stream& stream,
+            double hang_seconds)
+      : ordinal_(ordinal),
+        bytes_(bytes),
+        allocator_(allocator),
+        stream_(stream),
+        hang_seconds_(hang_seconds) {
     if (allocator != nullptr) {
       allocator->check(allocator->call().mem_alloc(&base_, base_bytes()), "ncclMemAlloc");
     } else {
@@ -113,12 +118,13 @@ class GpuBuffer final : public DeviceBuffer {
     cuda::fill(at, value, bytes, stream_);
     finish("memset");
   }
-  void finish(const char* what) { cuda::wait(stream_, kGpuHangSeconds, what); }
+  void finish(const char* what) { cuda::wait(stream_, hang_seconds_, what); }
 
   template <typename Launch>
   kernels::VerifyResult ask(const char* kernel, Launch launch) {
     auto* device = static_cast<kernels::VerifyResult*>(answer_.data());
     cuda::check_launch(launch(device), kernel);
+    finish(kernel);  // a copy to ordinary memory would wait for ever where the kernel hangs
     kernels::VerifyResult out{};
     cuda::copy(&out, device, sizeof out, stream_);
     finish(kernel);
@@ -144,6 +150,7 @@ class GpuBuffer final : public DeviceBuffer {
   uint64_t bytes_;
   const Library* allocator_;
   const cuda::Stream& stream_;
+  double hang_seconds_;
   std::optional<cuda::DeviceMemory> own_;
   cuda::DeviceMemory answer_{sizeof(kernels::VerifyResult)};
   void* base_ = nullptr;
@@ -151,7 +158,7 @@ class GpuBuffer final : public DeviceBuffer {
 
 }  // namespace
 
-Gpu::Gpu(cuda::Device device) : device_(std::move(device)) {
+Gpu::Gpu(cuda::Device device) : device_(std::move(device)), hang_seconds_(kGpuHangSeconds) {
   cuda::select(device_.ordinal);
   stream_.emplace();
   event_.emplace();
@@ -168,7 +175,7 @@ uint64_t Gpu::free_bytes() {
 
 std::unique_ptr<DeviceBuffer> Gpu::buffer(uint64_t bytes, const Library* allocator) {
   select();
-  return std::make_unique<GpuBuffer>(device_.ordinal, bytes, allocator, *stream_);
+  return std::make_unique<GpuBuffer>(device_.ordinal, bytes, allocator, *stream_, hang_seconds_);
 }
 
 std::variant<Devices, Said> gpu_devices(Context& context) {

@@ -24,6 +24,8 @@ class Gpu final : public Device {
   void select() override { cuda::select(device_.ordinal); }
   abi::Stream stream() override { return static_cast<abi::Stream>(stream_->handle()); }
   const cuda::Stream& queue() const { return *stream_; }
+  // After so many seconds a buffer of this GPU that does not do what it is told hangs.
+  void hang_after(double seconds) { hang_seconds_ = seconds; }
   std::unique_ptr<DeviceBuffer> buffer(uint64_t bytes, const Library* allocator) override;
   void mark() override {
     select();
@@ -50,6 +52,7 @@ class Gpu final : public Device {
 
  private:
   cuda::Device device_;
+  double hang_seconds_;
   std::optional<cuda::Stream> stream_;
   std::optional<cuda::Event> event_;
   std::optional<cuda::Graph> graph_;

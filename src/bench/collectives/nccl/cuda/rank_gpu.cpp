@@ -47,4 +47,8 @@ Said gpu_failure(const GpuUnit& unit, const char* what, const std::exception& e)
   return said("coll.gpu_failed", entity_name(unit.entity), unit.device.uuid, what, said_by(e));
 }
 
+Said exchange_failure(const GpuUnit& unit, const char* what, const std::exception& e) {
+  return said("coll.exchange_failed", entity_name(unit.entity), unit.device.uuid, what, said_by(e));
+}
+
 }  // namespace cb::nccl

@@ -24,5 +24,7 @@ std::variant<RankGpu, Said> open_rank_gpu(Context& context, const std::string& s
 
 // "node03:1 (GPU-5a3c…): dispatch: …; next: …"
 Said gpu_failure(const GpuUnit& unit, const char* what, const std::exception& e);
+// The same of what the library tells, which may be another rank's fault.
+Said exchange_failure(const GpuUnit& unit, const char* what, const std::exception& e);
 
 }  // namespace cb::nccl
