@@ -131,11 +131,11 @@ def test_the_memory_that_is_told_suffices_and_is_no_less_than_is_held(tmp_path, 
 
 
 def test_requests_arrive_at_a_gpu_too(tmp_path):
-    done, records = infer(tmp_path, "--batch", 3, "--arrival-rate", 20, "--requests", 8)
+    done, records = infer(tmp_path, "--batch", 3, "--arrival-rate", 40, "--requests", 4)
     assert done.returncode == 0, done.stdout + done.stderr
     _, load = records
     assert load["facts"]["graph"] == "a decode step is one launch of a CUDA graph" and not failed(load)
-    assert sum(samples(load, "requests_of_generation")) == 8 and len(samples(load, "request_token_seconds")) == 8
+    assert sum(samples(load, "requests_of_generation")) == 4 and len(samples(load, "request_token_seconds")) == 4
 
 
 def test_memory_that_does_not_suffice_is_told_before_anything_is_allocated(tmp_path):
@@ -162,10 +162,10 @@ def test_a_host_that_pins_no_memory_is_not_taken_for_a_full_gpu(tmp_path):
 
 def test_a_gpu_that_hangs_is_named_in_time(tmp_path):
     begin = time.monotonic()
-    done, (record,) = infer(tmp_path, "--hang-after", "2s", "--gpu", 1, cuda="hang@1=200")
+    done, (record,) = infer(tmp_path, "--hang-after", "1s", "--gpu", 1, cuda="hang@1=200")
     assert time.monotonic() - begin < 60
     assert done.returncode == 1 and record["metrics"] == []
-    assert "CUDA device 1 has not finished generating tokens after 2 s: it hangs" in failed(record)["gpu"]
+    assert "CUDA device 1 has not finished generating tokens after 1 s: it hangs" in failed(record)["gpu"]
 
 
 @pytest.mark.parametrize("args, words", [
