@@ -41,8 +41,8 @@ __device__ Chunk chunk_of_block(const InferAttention& a) {
   const Index share = a.heads / a.kv_heads;
   const Index rounds = (share + chunk_heads - 1) / chunk_heads;
   const Index kv = blockIdx.y / rounds, begin = blockIdx.y % rounds * chunk_heads;
-  const Index first = Index{blockIdx.x} * chunk_positions;
-  return {blockIdx.z,
+  const Index first = Index{blockIdx.z} * chunk_positions;
+  return {blockIdx.x,
           kv,
           kv * share + begin,
           static_cast<int>(min(Index{chunk_heads}, share - begin)),
@@ -67,8 +67,9 @@ __device__ void score_chunk(const InferAttention& a, const Chunk& c, const Eleme
     }
 #pragma unroll
     for (int h = 0; h < chunk_heads; ++h) {
+      if (h >= c.heads) break;  // the same for all of a block
       for (int lanes = 16; lanes > 0; lanes /= 2) dot[h] += __shfl_xor_sync(~0U, dot[h], lanes);
-      if (lane == 0 && h < c.heads) scores.value[h][p] = dot[h] * a.scale;
+      if (lane == 0) scores.value[h][p] = dot[h] * a.scale;
     }
   }
 }
@@ -131,7 +132,7 @@ __global__ void __launch_bounds__(block_threads) infer_chunk_attention(InferAtte
   const Element* keys = static_cast<const Element*>(a.cache) +
                         (c.sequence * a.capacity + c.first) * kept + c.kv * a.dim;
   const Index apart = infer_chunks(a.capacity) * (a.dim + 2);  // of neighbouring heads
-  float* parts = a.parts + (c.sequence * a.heads + c.head) * apart + blockIdx.x * (a.dim + 2);
+  float* parts = a.parts + (c.sequence * a.heads + c.head) * apart + blockIdx.z * (a.dim + 2);
   score_chunk(a, c, keys, scores);
   __syncthreads();
   weigh_chunk(c, scores, parts, apart);
@@ -139,9 +140,15 @@ __global__ void __launch_bounds__(block_threads) infer_chunk_attention(InferAtte
   gather_chunk(a, c, keys + a.kv_heads * a.dim, scores, sums, parts, apart);
 }
 
-// A block has a head of a sequence.
+struct JoinWeights {
+  float value[block_threads];
+};
+
+// A block has a head of a sequence. The weights of as many chunks as it has threads lie in shared
+// memory at a time.
 __global__ void __launch_bounds__(block_threads) infer_join_chunks(InferAttention a) {
-  const Index head = Index{blockIdx.y} * a.heads + blockIdx.x;
+  const Index head = Index{blockIdx.x} * a.heads + blockIdx.y;
+  CB_SHARED(JoinWeights, weights);
   const Index used = infer_chunks(positions_seen(a)), each = a.dim + 2;
   const float* parts = a.parts + head * infer_chunks(a.capacity) * each;
   float top = -INFINITY, mine = 0;
@@ -150,10 +157,18 @@ __global__ void __launch_bounds__(block_threads) infer_join_chunks(InferAttentio
   for (Index c = threadIdx.x; c < used; c += block_threads)
     mine += parts[c * each + 1] * expf(parts[c * each] - top);
   const float factor = 1.0F / block_sum(mine);
-  for (Index i = threadIdx.x; i < a.dim; i += block_threads) {
+  for (Index begin = 0; begin < a.dim; begin += block_threads) {
+    const Index i = begin + threadIdx.x;
     float sum = 0;
-    for (Index c = 0; c < used; ++c) sum += parts[c * each + 2 + i] * expf(parts[c * each] - top);
-    a.out[head * a.dim + i] = sum * factor;
+    for (Index first = 0; first < used; first += block_threads) {
+      const Index own = first + threadIdx.x, count = min(Index{block_threads}, used - first);
+      __syncthreads();
+      if (own < used) weights.value[threadIdx.x] = expf(parts[own * each] - top);
+      __syncthreads();
+      if (i >= a.dim) continue;
+      for (Index c = 0; c < count; ++c) sum += parts[(first + c) * each + 2 + i] * weights.value[c];
+    }
+    if (i < a.dim) a.out[head * a.dim + i] = sum * factor;
   }
 }
 
@@ -163,14 +178,16 @@ int launch_infer_attention(const InferAttention& a, void* stream) {
   if (a.sequences == 0) return cudaSuccess;
   const Index share = a.heads / a.kv_heads;
   const Index rows = a.kv_heads * ((share + chunk_heads - 1) / chunk_heads);
-  if (a.sequences > 65535 || rows > 65535) return cudaErrorInvalidValue;
-  const dim3 blocks(static_cast<unsigned>(infer_chunks(a.capacity)), static_cast<unsigned>(rows),
-                    static_cast<unsigned>(a.sequences));
+  const Index chunks =
+      infer_chunks(a.capacity);  // of a sequence; only x has more than 65,535 blocks
+  if (chunks > 65535 || a.heads > 65535) return cudaErrorInvalidValue;
+  const dim3 blocks(static_cast<unsigned>(a.sequences), static_cast<unsigned>(rows),
+                    static_cast<unsigned>(chunks));
   const int code =
       a.narrow ? launch<infer_chunk_attention<std::uint16_t>>({blocks, block_threads}, stream, a)
                : launch<infer_chunk_attention<float>>({blocks, block_threads}, stream, a);
   if (code != cudaSuccess) return code;
-  const dim3 heads(static_cast<unsigned>(a.heads), static_cast<unsigned>(a.sequences));
+  const dim3 heads(static_cast<unsigned>(a.sequences), static_cast<unsigned>(a.heads));
   return launch<infer_join_chunks>({heads, block_threads}, stream, a);
 }
 

@@ -1,6 +1,7 @@
 """infer --device gpu on a stand-in GPU that runs the real kernels on the CPU (tests/fake_cuda): what a user sees."""
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -101,7 +102,7 @@ def test_bf16_halves_the_cache_and_what_a_step_reads(sweep, tmp_path):
         assert samples(record, "bytes_per_token") == [pytest.approx(samples(wide, "bytes_per_token")[0] / 2)]
         assert "weights, cache and operands of products are bf16" in record["facts"]["precision"]
         cache, = [c for c in record["checks"] if c["name"] == "cache"]
-        assert cache["limit"] == pytest.approx(2 * 3 / 512) and 1e-6 < cache["value"] < cache["limit"]
+        assert cache["limit"] == pytest.approx(2 * 3 ** 0.5 / 512) and 1e-6 < cache["value"] < cache["limit"]
 
 
 def test_a_flipped_bit_and_a_nan_of_the_gpus_cache_are_found(tmp_path):
@@ -111,6 +112,22 @@ def test_a_flipped_bit_and_a_nan_of_the_gpus_cache_are_found(tmp_path):
     done, (record,) = infer(tmp_path, "--inject-fault", "nan@0:1")
     assert done.returncode == 1 and record["metrics"] == [], done.stdout + done.stderr
     assert set(failed(record)) == {"finite"} and "attention of layer 1, forward" in failed(record)["finite"]
+
+
+def test_bf16_finds_a_flipped_bit_too(tmp_path):
+    done, (record,) = infer(tmp_path, "--dtype", "bf16", "--inject-fault", "bitflip@0:1")
+    assert done.returncode == 1 and record["metrics"] == [] and "keys and values of layer 1" in failed(record)["repeat"]
+
+
+@pytest.mark.parametrize("args", [("--batch", 9), ("--batch", 9, "--dtype", "bf16", "--arrival-rate", 500, "--requests", 9)])
+def test_the_memory_that_is_told_suffices_and_is_no_less_than_is_held(tmp_path, args):
+    """All that the stand-in has given is in memory_bytes."""
+    told, _ = infer(tmp_path, *args, cuda="memory=1e6")
+    needed = max(float(x) for x in re.findall(r"generating needs ([0-9.]+) MiB", told.stderr)) * 2**20
+    done, records = infer(tmp_path, *args, cuda=f"memory={needed / 0.97 * 1.002}")
+    assert done.returncode == 0, done.stderr
+    for record in records:
+        assert 32 * 2**20 < samples(record, "memory_bytes")[0] <= needed
 
 
 def test_requests_arrive_at_a_gpu_too(tmp_path):
@@ -134,6 +151,13 @@ def test_a_gpu_that_fails_is_named(tmp_path, count):
     done, (record,) = infer(tmp_path, cuda=f"die@0={count}")
     assert done.returncode == 1 and record["metrics"] == []
     assert "cudaErrorLaunchFailure" in failed(record)["gpu"] and "GPU-00000000" in failed(record)["gpu"]
+    assert ("graph" in record["facts"]) == (count == 150)  # no step was tried before
+
+
+def test_a_host_that_pins_no_memory_is_not_taken_for_a_full_gpu(tmp_path):
+    done, (record,) = infer(tmp_path, cuda="pinned_full=1")
+    assert done.returncode == 4 and record["metrics"] == []
+    assert "the host cannot pin 64" in done.stderr and "lost" not in done.stderr and "free memory of the host" in done.stderr
 
 
 def test_a_gpu_that_hangs_is_named_in_time(tmp_path):

@@ -9,6 +9,7 @@
 //   count_error=802       cudaGetDeviceCount fails with that code
 //   die@1=40              the 40th kernel or product on the device fails, and all that follows
 //   full@1=40             after the 40th there is no memory left: another program has taken it
+//   pinned_full=1         the host can pin no memory
 //   no_kernels=209        CUDA's error for asking for a kernel; 209: none for the device
 //   no_capture=900        CUDA's error for beginning to record a graph
 //   blas=7                cublasLtCreate gives that status

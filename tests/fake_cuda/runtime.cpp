@@ -180,6 +180,7 @@ cudaError_t cudaFreeAsync(void* memory, cudaStream_t handle) {
 }
 
 cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
+  if (fake::number("pinned_full", -1, 0) != 0) return result(cudaErrorMemoryAllocation);
   *out = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   blocks[*out] = {-1, bytes};
   return cudaSuccess;
@@ -335,7 +336,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t queue, cudaStreamCaptureMode) {
-  if (const auto code = static_cast<int>(fake::number("no_capture", -1, 0)); code != 0)
+  if (const auto code = static_cast<int>(fake::number("no_capture", stream_of(queue).device, 0));
+      code != 0)
     return result(static_cast<cudaError_t>(code));
   stream_of(queue).capturing = true;
   return cudaSuccess;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "fake_nccl.h"
 
@@ -103,6 +104,8 @@ void queue_in_stream(Comm* c, std::unique_ptr<Work> work) {
 }
 
 void live(Comm* c) {
+  const char* nvls = std::getenv("NCCL_NVLS_ENABLE");
+  log_line(std::string("nvls ") + (nvls == nullptr ? "unset" : nvls));
   const std::lock_guard lock(lives);
   alive.push_back(c);
 }

@@ -32,6 +32,10 @@ def stand_ins(monkeypatch, tmp_path):
     return say
 
 
+# Kernels and products of a replica before its probes; more than these are in them.
+IN_THE_PROBES = 475
+
+
 def generated(job, ranks, *args, batch="2"):
     code, document, _, err = job.measure(ranks, *SMALL, "--batch", batch, *args)
     record, = document["records"]
@@ -76,6 +80,31 @@ def test_without_a_graph_the_exchanges_are_seen(job, stand_ins, alone):
         assert min(of_entity(record, entity, "exposed_communication_seconds")[0]) > 0
 
 
+def test_one_rank_that_records_no_graph_makes_all_of_its_matrices_go_without(job, stand_ins, alone):
+    """An exchange of a recorded step meets only exchanges of recorded steps."""
+    stand_ins(cuda="no_capture@1=900")
+    record = generated(job, 2, "--tp", "2")
+    assert record["facts"]["tokens_digest"] == alone["facts"]["tokens_digest"] and "one launch" not in record["facts"]["graph"]
+    assert "cudaStreamBeginCapture" in record["facts"]["graph"] and "another rank" in record["facts"]["graph"]
+    assert "dmesg" not in record["facts"]["graph"]
+
+
+def test_sums_of_switches_are_left_out_unless_the_user_wants_them(job, stand_ins, monkeypatch, tmp_path):
+    """They have other bits each time, and `repeat` would accuse every GPU."""
+    record = generated(job, 2, "--tp", "2", "--dtype", "bf16")
+    assert "with NCCL_NVLS_ENABLE=0" in record["facts"]["collectives"] and not failed(record)
+    assert set(re.findall("nvls (.*)", (tmp_path / "nccl.log").read_text())) == {"0"}
+    (tmp_path / "nccl.log").unlink()
+    monkeypatch.setenv("NCCL_NVLS_ENABLE", "1")
+    assert "NVLS" not in generated(job, 2, "--tp", "2")["facts"]["collectives"]
+    assert set(re.findall("nvls (.*)", (tmp_path / "nccl.log").read_text())) == {"1"}
+
+
+def test_replicas_need_no_nccl(job, stand_ins, monkeypatch):
+    monkeypatch.setenv("CLUSTERBENCH_NCCL_LIBRARY", "/none.so")
+    assert "decode_tokens_per_second" in names(generated(job, 2), 1)
+
+
 def test_replicas_generate_their_own_sequences_without_nccl_between_them(job):
     record, four = generated(job, 2), generated(job, 0, batch="4")
     assert record["facts"]["tokens_digest"] == four["facts"]["tokens_digest"]
@@ -99,13 +128,25 @@ def test_requests_are_served_by_gpus_that_share_matrices(job):
     assert sum(taken) == 3 and not failed(load)
 
 
-def test_a_replica_whose_gpu_fails_is_named_and_the_others_come_to_their_end(job, stand_ins):
-    stand_ins(cuda="die@1=150")
-    code, document, _, err = job.measure(2, *SMALL)
+@pytest.mark.parametrize("what, why", [
+    ("die@1=1", "cudaErrorLaunchFailure"), ("die@1=150", "cudaErrorLaunchFailure"), ("die@1=PROBES", "cudaErrorLaunchFailure"),
+    ("hang@1=1", "has not finished generating tokens after 1 s: it hangs")])
+def test_a_replica_whose_gpu_fails_is_named_and_the_others_come_to_their_end(job, stand_ins, what, why):
+    """While it makes weights, decodes, and in the probes behind the last generation: nobody waits for it there."""
+    stand_ins(cuda=what.replace("PROBES", str(IN_THE_PROBES)))
+    code, document, _, err = job.measure(2, *SMALL, "--hang-after", "1s" if "hang" in what else "120s", timeout=60)
     record, = document["records"]
     assert code == 1 and record["metrics"] == [], err
+    assert {c["name"] for c in record["checks"]} >= ({"gpu"} if "PROBES" not in what else {"gpu", "repeat", "cache"})
     entity, detail = failed(record)["gpu"]
-    assert entity == "1" and "GPU-00000000-0000-0000-0000-000000000001" in detail and "cudaErrorLaunchFailure" in detail
+    assert entity == "1" and "GPU-00000000-0000-0000-0000-000000000001" in detail and why in detail
+
+
+def test_a_replica_without_memory_is_named(job, stand_ins):
+    stand_ins(cuda="full@1=1")
+    code, document, _, err = job.measure(2, *SMALL, timeout=60)
+    assert code == 4 and document["records"][0]["metrics"] == []
+    assert re.search(r"rank 1: \S+:1 \(GPU-0{8}-0000-0000-0000-000000000001\)", err) and "out of memory" in err, err
 
 
 def test_a_gpu_that_shares_matrices_and_fails_is_named_and_nobody_waits_for_it(job, stand_ins):

@@ -65,6 +65,8 @@ class Backend {
   // Memory that is freed with the pointer; zeroed.
   virtual std::shared_ptr<Real[]> allocate(int64_t count) = 0;
   virtual int64_t allocated_bytes() const = 0;
+  // And what it has taken for itself.
+  virtual int64_t held_bytes() const { return allocated_bytes(); }
   // Times and counts since the last call.
   virtual Ledger take_ledger() = 0;
   // Until all that was called has been computed.
@@ -80,7 +82,7 @@ class Backend {
   // Records what `work` calls, and runs nothing of it. What it calls must have been called before,
   // by the same arrays, and none of it may wait.
   virtual Recorded record(const std::function<void()>& work) = 0;
-  // These weights do not change any more.
+  // These weights do not change any more, until their memory is given back.
   virtual void freeze(const Real* weights, int64_t count) = 0;
 
   virtual void matmul(const Product<Real>& product) = 0;

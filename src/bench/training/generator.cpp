@@ -97,15 +97,31 @@ void Generator<Real>::compute_step() {
   ops_.add(position_.get(), one_.get(), 1);
 }
 
-// What a step queues is the same for each token: tokens and positions lie on the device.
+// What a step queues is the same for each token: tokens and positions lie on the device. It is
+// computed once, since what is recorded must have been called before, and then what it began with
+// is put back: all steps that count are computed in the same way.
 template <typename Real>
 void Generator<Real>::record_step() {
   tried_to_record_ = true;
   const int64_t length = cache_.length;
+  compute_step();
   Recorded made = ops_.record([&] { compute_step(); });
+  const auto begin = static_cast<Real>(length);
+  ops_.put(position_.get(), &begin, 1);
+  ops_.put(answer_.get(), said_.data(), static_cast<int64_t>(said_.size()));
   cache_.length = length;
+  const bool all = all_recorded(made.recording != nullptr);
+  if (made.recording && !all) made = {nullptr, said("infer.another_records_not")};
   recording_ = std::move(made.recording);
   why_not_recorded_ = std::move(made.why_not);
+}
+
+// Exchanges of a recorded step meet only those of one: all ranks record, or none.
+template <typename Real>
+bool Generator<Real>::all_recorded(bool mine) {
+  Real refused = mine ? 0 : 1;
+  if (!ops_.on_host()) fabric_.agreement().all_reduce_max(&refused, 1);
+  return refused == 0;
 }
 
 template <typename Real>
@@ -160,14 +176,13 @@ Pass Generator<Real>::prefill() {
 
 template <typename Real>
 Pass Generator<Real>::step() {
-  const Pass out = pass(token_, [&] {
+  if (!tried_to_record_ && !ops_.on_host()) record_step();
+  return pass(token_, [&] {
     if (!recording_) return compute_step();
     recording_->run();
     ++cache_.length;
     logits_ = token_.logits();
   });
-  if (!tried_to_record_) record_step();
-  return out;
 }
 
 template <typename Real>

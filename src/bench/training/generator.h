@@ -52,8 +52,9 @@ class Generator {
   // new token.
   std::vector<uint64_t> hashes() const;
   int64_t cache_bytes() const;
-  // Whether a step is recorded by the device, and why not: known behind the first step.
+  // Whether a step is recorded by the device, and why not: known when the first step is tried.
   bool recorded() const { return recording_ != nullptr; }
+  bool tried_to_record() const { return tried_to_record_; }
   const Said& why_not_recorded() const { return why_not_recorded_; }
 
   // Passes all tokens without a cache, and compares the logits of each new token: the largest and
@@ -70,6 +71,7 @@ class Generator {
   void compute(Decoder<Real>& decoder, Tape<Real>& tape, int64_t place);
   void compute_step();
   void record_step();
+  bool all_recorded(bool mine);
   void choose(const Real* logits);
   void take_tokens();
   void keep();

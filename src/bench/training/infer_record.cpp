@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "bench/training/load_record.h"
+#include "bench/training/meeting.h"
 #include "bench/training/prediction.h"
 #include "core/quantity.h"
 #include "core/sha256.h"
@@ -54,7 +57,8 @@ std::vector<double> bytes_of_steps(const InferOptions& o, size_t steps) {
 // more than what it bounds is none, and the record says so.
 std::optional<Ceiling> ceiling_of(Record& record, double probed, double best, const Said& how) {
   if (best <= kBeyond * probed) return Ceiling{probed, how};
-  const Said note = said("infer.probe_slower");
+  const bool on_gpu = record.params.text("device") == "gpu";
+  const Said note = said(on_gpu ? "infer.gpu_probe_slower" : "infer.probe_slower");
   if (std::ranges::find(record.notes, note) == record.notes.end()) record.notes.push_back(note);
   return std::nullopt;
 }
@@ -102,9 +106,13 @@ void add_infer_figures(InferRig& rig, Record& record, size_t self, const Generat
   rig.context.watchdog.note("measuring the parts alone");
   const std::vector<double> bytes = bytes_of_steps(o, m.token_seconds.size());
   const double mean = mean_step_bytes(o);
-  const double reads = rig.read_rate(std::min(mean, kMostProbeBytes));
+  double reads = 0, best_product = 0;
+  const bool probed = in_step(rig.context, o, [&] {
+    reads = rig.read_rate(std::min(mean, kMostProbeBytes));
+    best_product = best_product_rate(rig.backend, m.prompt_ledger);
+  });
+  if (!probed || reads == 0) return;  // a GPU was lost, which its own rank tells
   const bool bounded = add_rates(record, self, bytes, m.token_seconds, reads, rig.read_how);
-  const double best_product = best_product_rate(rig.backend, m.prompt_ledger);
   std::optional<Ceiling> decode;
   if (bounded)
     decode = Ceiling{static_cast<double>(o.generation.sequences) * reads / mean, rig.decode_how};
@@ -140,7 +148,7 @@ bool all_passed(Context& context, const Record& record, const std::exception_ptr
 
 // Whether a device computes a step as one launch, and why not.
 void add_graph_fact(InferRig& rig, Record& record, const Generator<float>& generator) {
-  if (rig.backend.on_host()) return;
+  if (rig.backend.on_host() || !generator.tried_to_record()) return;
   record.facts["graph"] = generator.recorded()
                               ? said("infer.graph")
                               : said("infer.no_graph", generator.why_not_recorded());
@@ -149,11 +157,17 @@ void add_graph_fact(InferRig& rig, Record& record, const Generator<float>& gener
 void measure_generation(InferRig& rig, Record& record, size_t self) {
   const InferOptions& o = rig.options;
   const Stage stage = rig.stage();
-  Generator<float> generator(rig.backend, rig.fabric, stage, rig.parameters, o.generation, rig.text,
-                             stage.at.data * o.generation.sequences);
+  std::optional<Generator<float>> made;
+  const bool ready = in_step(rig.context, o, [&] {
+    made.emplace(rig.backend, rig.fabric, stage, rig.parameters, o.generation, rig.text,
+                 stage.at.data * o.generation.sequences);
+    rig.backend.finish();
+  });
+  if (!ready) return;
+  Generator<float>& generator = *made;
   InferSession session(rig.context, o, rig.backend, rig.fabric, generator);
-  const int64_t memory_bytes = rig.backend.allocated_bytes();
   const Generated measured = session.generate();
+  const int64_t memory_bytes = rig.backend.held_bytes();
   add_graph_fact(rig, record, generator);
   session.add_checks(record, self, measured);
   if (!all_passed(rig.context, record, measured.lost)) return;  // wrong data yields no number
@@ -164,9 +178,15 @@ void measure_generation(InferRig& rig, Record& record, size_t self) {
 void measure_load(InferRig& rig, double rate, Record& record, size_t self) {
   const InferOptions& o = rig.options;
   Context& context = rig.context;
-  LoadSession session(context, o, rig.backend, rig.fabric, rig.parameters, rig.text);
-  const int64_t memory_bytes = rig.backend.allocated_bytes();
+  std::optional<LoadSession> made;
+  const bool ready = in_step(rig.context, o, [&] {
+    made.emplace(context, o, rig.backend, rig.fabric, rig.parameters, rig.text);
+    rig.backend.finish();
+  });
+  if (!ready) return;
+  LoadSession& session = *made;
   const Loaded measured = session.run(rate, o.requests);
+  const int64_t memory_bytes = rig.backend.held_bytes();
   add_graph_fact(rig, record, session.largest());
   add_infer_checks(record, self, context.who(), o, measured.found);
   if (!all_passed(context, record, measured.lost) || !measured.good) return;
@@ -253,8 +273,16 @@ double probe_bytes(const InferOptions& o) {
 }
 
 double infer_memory(const InferOptions& o, const InferPoint& point) {
-  if (point.rate) return load_memory(o.shape, o.layout.tensor, o.generation, kFp32);
-  return inference_memory(o.shape, o.layout.tensor, o.generation, kFp32) + probe_bytes(o);
+  int64_t sequences = o.generation.sequences;
+  if (point.rate) {
+    const std::vector<int64_t> sizes = generation_sizes(sequences);
+    sequences = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+  }
+  // By how much the caches are smaller than in fp32.
+  const double narrow = static_cast<double>(sequences * o.generation.computed()) *
+                        kv_bytes_per_token(o.shape, kFp32 - o.element_bytes()) / o.layout.tensor;
+  if (point.rate) return load_memory(o.shape, o.layout.tensor, o.generation, kFp32) - narrow;
+  return inference_memory(o.shape, o.layout.tensor, o.generation, kFp32) + probe_bytes(o) - narrow;
 }
 
 void add_infer_facts(Record& record, const InferOptions& o, const InferPoint& point) {
@@ -266,6 +294,12 @@ void add_infer_facts(Record& record, const InferOptions& o, const InferPoint& po
                                  ? said("infer.poisson", Quantity{*point.rate, "count per second"},
                                         o.requests, point.batch)
                                  : said("infer.arrivals");
+}
+
+bool in_step(Context& context, const InferOptions& options, const std::function<void()>& work) {
+  if (options.layout.tensor == 1) return meet_behind(context.comm, work);
+  work();
+  return true;
 }
 
 void measure_infer(InferRig& rig, const InferPoint& point, Record& record, size_t self) {

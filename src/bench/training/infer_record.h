@@ -49,6 +49,10 @@ struct InferRig {
   Stage stage() const { return options.stage(context.comm.rank()); }
 };
 
+// Collective over the job: `work` of a replica of one rank, which ends on all ranks before any goes
+// on. False: on another one it failed. Ranks that share matrices end each other by their exchanges.
+bool in_step(Context& context, const InferOptions& options, const std::function<void()>& work);
+
 // Collective over the job: generates, checks, and adds figures unless data were wrong.
 void measure_infer(InferRig& rig, const InferPoint& point, Record& record, size_t self);
 

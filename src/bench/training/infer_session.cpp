@@ -24,9 +24,10 @@ int64_t order_in_pass(const PlaceInStep& place, int64_t layers) {
 }  // namespace
 
 // A sum of k products in fp32 is off by about √k·2⁻²⁴ of its size, and each layer adds its share.
-// A number of bf16 is off by up to 2^-9 of its size, and each layer adds as much.
+// A number of bf16 is off by up to 2^-9 of its size; layers are off by chance, so a root of them
+// adds up. Attention that is lost is far above it, of one head in eight too.
 double cache_limit(const Shape& s, bool bf16) {
-  if (bf16) return 2 * 0x1p-9 * static_cast<double>(s.layers + 1);
+  if (bf16) return 2 * 0x1p-9 * std::sqrt(static_cast<double>(s.layers + 1));
   const auto longest = static_cast<double>(std::max(s.hidden, s.feed_forward));
   return 2 * 0x1p-24 * std::sqrt(longest) * static_cast<double>(s.layers + 1);
 }
@@ -127,10 +128,9 @@ bool InferSession::pass_all(const std::function<void(const Pass&)>& passed) {
 
 double InferSession::one_generation(Spans& spans, Generated& measured) {
   context_.watchdog.note(fmt::format("generation {}", generations_));
-  static_cast<void>(backend_.take_ledger());
   double seconds = 0;
   bool prompt = true;
-  bool good = generate_once([&](const Pass& pass) {
+  const auto passed = [&](const Pass& pass) {
     seconds += pass.seconds;
     if (std::exchange(prompt, false)) {
       measured.prompt_ledger = backend_.take_ledger();
@@ -138,6 +138,10 @@ double InferSession::one_generation(Spans& spans, Generated& measured) {
     }
     spans.add("token", pass.seconds);
     spans.add("exchanged", pass.exchanged);
+  };
+  bool good = guarded([&] {
+    static_cast<void>(backend_.take_ledger());
+    return pass_all(passed);
   });
   good = good && look_at_repetition();
   context_.progress.update(

@@ -144,8 +144,10 @@ bool LoadSession::generate(Sized& sized, const std::function<void(const Pass&)>&
 
 // The first time of each size is what later ones are compared with. Those of all sequences are
 // timed behind it: back to back they are what the replica can do.
+// The largest is the first: what a device needs for it serves the others.
 bool LoadSession::generate_each_size(Loaded& out) {
-  for (const auto& sized : sizes_) {
+  for (size_t left = sizes_.size(); left > 0; --left) {
+    const auto& sized = sizes_[left - 1];
     const bool full = sized == sizes_.back();
     for (int64_t i = 0; i <= (full ? options_.repetitions : 0); ++i) {
       context_.watchdog.note(
@@ -240,8 +242,8 @@ std::exception_ptr LoadSession::lost() const {
 void LoadSession::compare(Loaded& out) {
   context_.watchdog.note("all tokens without a cache");
   CacheError worst;
-  for (const auto& sized : sizes_) {
-    const auto off = sized->session.compare_without_cache();
+  for (size_t left = sizes_.size(); left > 0; --left) {
+    const auto off = sizes_[left - 1]->session.compare_without_cache();
     if (!off) return;
     if (!std::isnan(worst.value) && !(off->value <= worst.value)) worst = *off;
   }

@@ -18,12 +18,14 @@ constexpr int kRehearsals = 5;
 constexpr double kLongRehearsal = 1;  // seconds: what disturbs a host is small beside it
 constexpr int64_t kMostElements = int64_t{1} << 24;  // of the optimizer's arrays
 
-// A product of that shape on arrays of its own, to be called again and again.
+// A product of that shape on arrays of its own, to be called again and again. Where it multiplies
+// by the transposed B, that is weights.
 std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key) {
   const auto a = backend.allocate(key.m * key.k), b = backend.allocate(key.k * key.n);
   const auto c = backend.allocate(key.m * key.n);
   backend.normal(a.get(), {1, key.m * key.k, 0, 0, key.m * key.k}, 1, 1);
   backend.normal(b.get(), {1, key.k * key.n, 0, 0, key.k * key.n}, 2, 1);
+  if (key.transpose_b) backend.freeze(b.get(), key.k * key.n);
   // The gradients of weights are the products with a transposed A: they add to what is there.
   return [&backend, key, a, b, c] {
     const int64_t lda = key.transpose_a ? key.m : key.k, ldb = key.transpose_b ? key.k : key.n;

@@ -296,3 +296,11 @@ TEST_CASE("positions of the device stand for those of the host; a cache of bf16 
     for (std::size_t i = 0; i < 4; ++i) CHECK(x[i] == again[i]);
   });
 }
+
+TEST_CASE("positions that a grid does not hold are refused") {
+  InferAttention a{};
+  a.sequences = a.heads = a.kv_heads = 1;
+  a.dim = 2;
+  a.capacity = 65536 * infer_chunk;
+  CHECK(launch_infer_attention(a, nullptr) != 0);
+}

@@ -9,6 +9,7 @@
 #include "bench/training/cuda/cuda_attention.h"
 #include "bench/training/cuda/cuda_recording.h"
 #include "bench/training/cuda/device_queue.h"
+#include "bench/training/cuda/frozen_weights.h"
 #include "bench/training/cuda/scratch.h"
 #include "bench/training/prediction.h"
 #include "kernels/infer.h"
@@ -35,16 +36,22 @@ class CudaBackend final : public GpuBackend {
     auto memory = std::make_unique<cuda::DeviceMemory>(static_cast<size_t>(bytes));
     auto* data = static_cast<float*>(memory->data());
     *allocated_ += bytes;
-    std::shared_ptr<float[]> out(
-        data, [bytes, held = allocated_, queue = queue_, raw = memory.get()](float*) {
-          *held -= bytes;
-          if (queue->idle()) delete raw;
-        });
+    std::shared_ptr<float[]> out(data,
+                                 [bytes, held = allocated_, queue = queue_, raw = memory.get(),
+                                  frozen = std::weak_ptr<FrozenWeights>(frozen_)](float* at) {
+                                   *held -= bytes;
+                                   if (const auto ranges = frozen.lock()) ranges->forget(at);
+                                   if (queue->idle()) delete raw;
+                                 });
     static_cast<void>(memory.release());
     zero(data, std::max<int64_t>(count, 1));
     return out;
   }
   int64_t allocated_bytes() const override { return *allocated_; }
+  int64_t held_bytes() const override {
+    return *allocated_ + queue_->scratch_bytes() +
+           static_cast<int64_t>(cublaslt::Products::kWorkspaceBytes);
+  }
   bool lost() const override { return queue_->lost(); }
   DeviceQueue& queue() override { return *queue_; }
 
@@ -76,12 +83,11 @@ class CudaBackend final : public GpuBackend {
   }
   void freeze(const float* weights, int64_t count) override {
     if (!settings_.generates || !settings_.bf16) return;
-    frozen_ = allocate((count + 1) / 2);
-    frozen_from_ = weights;
-    frozen_count_ = count;
-    run(kernels::launch_train_narrow({weights, narrow_weights(), 1, 1, count, count, count},
-                                     stream()),
+    auto narrow = allocate((count + 1) / 2);
+    auto* to = reinterpret_cast<uint16_t*>(narrow.get());
+    run(kernels::launch_train_narrow({weights, to, 1, 1, count, count, count}, stream()),
         "train_narrow");
+    frozen_->add(weights, count, std::move(narrow));
   }
 
   void matmul(const Product<float>& p) override {
@@ -300,13 +306,9 @@ class CudaBackend final : public GpuBackend {
         static_cast<double>(elements * passes * kFloat);
   }
   bool narrow_cache() const { return settings_.generates && settings_.bf16; }
-  uint16_t* narrow_weights() const { return reinterpret_cast<uint16_t*>(frozen_.get()); }
   // The weights as they were frozen in bf16; null if they are not.
   const uint16_t* frozen(const void* weights) const {
-    const auto* from = static_cast<const float*>(weights);
-    if (frozen_count_ == 0 || from < frozen_from_ || from >= frozen_from_ + frozen_count_)
-      return nullptr;
-    return narrow_weights() + (from - frozen_from_);
+    return frozen_->of(static_cast<const float*>(weights));
   }
   static bool has_few_rows(const Product<float>& p) {
     return p.shape.m <= kernels::infer_most_rows && !p.transpose_a && p.transpose_b &&
@@ -412,9 +414,7 @@ class CudaBackend final : public GpuBackend {
   Ledger ledger_;
   std::shared_ptr<int64_t> allocated_ = std::make_shared<int64_t>(0);
   Scratch<float> scores_{*queue_}, parts_{*queue_}, attention_parts_{*queue_};
-  std::shared_ptr<float[]> frozen_;  // weights of bf16
-  const float* frozen_from_ = nullptr;
-  int64_t frozen_count_ = 0;
+  std::shared_ptr<FrozenWeights> frozen_ = std::make_shared<FrozenWeights>();
   Scratch<double> numbers_{*queue_};
   Scratch<kernels::HashResult> hashes_{*queue_};
   Scratch<int32_t> tokens_{*queue_};

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/units.h"
 #include "sys/gpu/cuda/cublaslt.h"
 
 namespace cb::training {
@@ -126,10 +127,18 @@ void DeviceQueue::settle() {
   queued_ = 0;
 }
 
+// The host lacks it, not the GPU.
+void DeviceQueue::make_room_for_answers() {
+  try {
+    attempt([&] { answers_ = std::make_unique<cuda::HostMemory>(kAnswerBytes, true); });
+  } catch (const cuda::OutOfMemory& e) {
+    throw Error(said("gpu.pinned_full", format_value(kAnswerBytes, "bytes"), e.said()));
+  }
+}
+
 void DeviceQueue::fetch(void* to, const void* from, size_t bytes) {
   if (bytes <= kAnswerBytes) {
-    if (!answers_)
-      attempt([&] { answers_ = std::make_unique<cuda::HostMemory>(kAnswerBytes, true); });
+    if (!answers_) make_room_for_answers();
     queue([&] { cuda::copy(answers_->data(), from, bytes, stream_); });
     wait();
     std::memcpy(to, answers_->data(), bytes);

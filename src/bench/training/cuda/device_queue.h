@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -41,6 +42,9 @@ class DeviceQueue {
   void record(cuda::Graph& graph, const std::function<void()>& work);
   // Queues what was recorded, as one launch.
   void launch(const cuda::Graph& graph);
+  // Bytes of the device that a backend takes for itself, or gives back.
+  void took(int64_t bytes) { scratch_bytes_ += bytes; }
+  int64_t scratch_bytes() const { return scratch_bytes_; }
   // Whether memory of what was queued may be read again by what was recorded.
   bool has_recorded() const { return has_recorded_; }
   // Until all that was queued has been computed.
@@ -74,6 +78,7 @@ class DeviceQueue {
 
  private:
   void attempt(const std::function<void()>& call);
+  void make_room_for_answers();
   cuda::Event& next_event();
   void mark(Work work);
   void settle();
@@ -97,6 +102,7 @@ class DeviceQueue {
   bool lost_ = false;
   bool recording_ = false, has_recorded_ = false;
   double waited_seconds_ = 0;
+  int64_t scratch_bytes_ = 0;
   std::map<Work, double> seconds_;
   std::function<void()> look_, before_launch_, behind_launch_;
   std::function<bool()> exchanging_;

@@ -1,6 +1,8 @@
 // `infer --device gpu`: each rank generates on one GPU, with weights, cache and activations in its
 // memory. The same generator as on processors; what differs is the Backend.
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "bench/training/cuda/gpu_work.h"
 #include "bench/training/gpu_training.h"
 #include "bench/training/infer_record.h"
+#include "bench/training/meeting.h"
 #include "bench/training/read_probe.h"
 #include "core/units.h"
 #include "kernels/infer.h"
@@ -25,13 +28,22 @@ using namespace training;
 constexpr const char* kGeneratingSubject = "infer --device gpu";
 constexpr double kGeneratingShareOfFree = 0.97;  // as train --device gpu
 
+// Sums that switches form have other bits each time (NCCL issue 1497), and `repeat` would accuse
+// all GPUs. Before the library is opened. False: the user has chosen.
+bool leave_out_nvls() {
+  for (const char* name : {"NCCL_ALGO", "NCCL_NVLS_ENABLE"})
+    if (std::getenv(name) != nullptr) return false;
+  return ::setenv("NCCL_NVLS_ENABLE", "0", 0) == 0;
+}
+
 // Bytes that the backend allocates by itself for such a generation.
 double generation_scratch(const InferOptions& o, const CudaSettings& settings, const Stage& rank) {
   Stage stage = rank;
   stage.batch = {
       .sequence = o.generation.computed(), .sequences = o.generation.sequences, .micro_batches = 1};
   const AttentionShape s = stage.attention();
-  // Twice: what was recorded keeps a smaller one.
+  // Twice: what was recorded keeps a smaller one. Generators of several sizes begin with the
+  // largest.
   const int64_t scores = 2 * CudaAttention::scores_of(s, settings.attention_block_rows);
   const int64_t parts =
       2 * kernels::infer_attention_parts(s.batch, s.heads, s.dim, o.generation.computed());
@@ -45,19 +57,21 @@ double generation_scratch(const InferOptions& o, const CudaSettings& settings, c
   const double weights =
       inference_memory(o.shape, o.layout.tensor, {0, o.generation.prompt, o.generation.new_tokens},
                        o.element_bytes());
-  out += weights + 2.0 * static_cast<double>(std::max(s.tokens() * widest, scores) + matrix);
+  const int64_t operands = std::max(2 * s.tokens() * widest, scores) + 2 * s.tokens() * widest;
+  out += weights + 2.0 * static_cast<double>(operands + matrix);
   return out;
 }
 
 class GpuInference {
  public:
   GpuInference(Context& context, GpuTools& tools, const Params& params, const InferOptions& options,
-               const InferPoint& point)
+               const InferPoint& point, bool without_nvls)
       : context_(context),
         tools_(tools),
         unit_(tools.session.units().at(0)),
         options_(of_batch(options, point.batch)),
         point_(point),
+        without_nvls_(without_nvls),
         stage_(options_.stage(context.comm.rank())),
         settings_{.deadline_seconds = params.number("hang-after"),
                   .bf16 = options.bf16,
@@ -91,7 +105,9 @@ class GpuInference {
     record_.facts["precision"] = said(options_.bf16 ? "infer.bf16" : "train.plain_fp32");
     record_.facts["products"] = said("infer.products", kernels::infer_most_rows);
     if (context_.comm.size() > 1) record_.facts["rank_map"] = tools_.rank_map;
-    if (exchanges()) record_.facts["collectives"] = tools_.nccl->name();
+    if (exchanges())
+      record_.facts["collectives"] =
+          without_nvls_ ? said("infer.without_nvls", tools_.nccl->name()) : tools_.nccl->name();
   }
 
   // Collective. Before anything is allocated, of `held` bytes apart: both numbers are told.
@@ -125,14 +141,19 @@ class GpuInference {
                      }).tensor;
     context_.watchdog.note("allocating and making the weights");
     const Text text = infer_text(options_);
-    Parameters<float> parameters(backend, stage_, options_.seed);
-    backend.freeze(parameters.weights(), parameters.count());
+    std::optional<Parameters<float>> parameters;
+    const bool ready = in_step(context_, options_, [&] {
+      parameters.emplace(backend, stage_, options_.seed);
+      backend.freeze(parameters->weights(), parameters->count());
+      backend.finish();
+    });
+    if (!ready) return;
     if (telemetry_ != nullptr) telemetry_->open_window();
     InferRig rig{context_,
                  options_,
                  backend,
                  fabric,
-                 parameters,
+                 *parameters,
                  text,
                  [&](double bytes) { return read_rate(backend, bytes); },
                  said("infer.gpu_read_ceiling"),
@@ -143,13 +164,16 @@ class GpuInference {
     if (!record_.metrics.empty()) add_window(record_, self_, window, 0);
   }
 
-  // All GPUs read at the same time.
+  // All GPUs read at the same time, and meet behind it also where one of them was lost.
   double read_rate(GpuBackend& backend, double bytes) const {
+    double best = 0;
     context_.comm.barrier();
-    double best = device_read_rate(backend, bytes);
-    if (!options_.bf16)
-      best = std::max(best, row_product_rate(backend, bytes, options_.shape.hidden));
-    context_.comm.barrier();
+    const bool all = meet_behind(context_.comm, [&] {
+      best = device_read_rate(backend, bytes);
+      if (!options_.bf16)
+        best = std::max(best, row_product_rate(backend, bytes, options_.shape.hidden));
+    });
+    if (!all) return 0;
     return best;
   }
 
@@ -158,6 +182,7 @@ class GpuInference {
   GpuUnit& unit_;
   const InferOptions options_;
   const InferPoint point_;
+  const bool without_nvls_;
   const Stage stage_;
   const CudaSettings settings_;
   Record record_;
@@ -175,7 +200,9 @@ std::vector<Record> measure_gpu_inference(Context& context, const Params& params
   Problems problems;
   refuse_one_gpu_of_several(params, ranks, problems);
   if (!problems.empty()) throw UsageError(kGeneratingSubject, problems);
-  auto opened = open_gpu_tools(context, params, kGeneratingSubject);
+  const bool exchanges = options.layout.tensor > 1;
+  const bool without_nvls = exchanges && leave_out_nvls();
+  auto opened = open_gpu_tools(context, params, kGeneratingSubject, exchanges);
   if (const auto* why = std::get_if<Said>(&opened)) return skipped_record("infer", params, *why);
   auto& tools = std::get<GpuTools>(opened);
   return run_points(
@@ -184,7 +211,8 @@ std::vector<Record> measure_gpu_inference(Context& context, const Params& params
         return PointName{params_of(point, options, params), text_of(point, options)};
       },
       [&](const InferPoint& point) {
-        return GpuInference(context, tools, params_of(point, options, params), options, point)
+        return GpuInference(context, tools, params_of(point, options, params), options, point,
+                            without_nvls)
             .measure();
       });
 }

@@ -51,7 +51,7 @@ std::string require_gpu_for_each(Context& context, const GpuSession& session, co
 }
 
 // Collective. The libraries; or why some rank lacks one.
-Said open_libraries(Context& context, GpuTools& tools) {
+Said open_libraries(Context& context, GpuTools& tools, bool exchanges) {
   const auto blas = cublaslt::open();
   Said problem;
   if (const auto* absent = std::get_if<cublaslt::Absent>(&blas))
@@ -59,11 +59,13 @@ Said open_libraries(Context& context, GpuTools& tools) {
   else
     tools.blas = std::get<cublaslt::Library>(blas);
   if (context.comm.size() == 1) return problem;
-  auto library = nccl::Library::open();
-  if (const auto* absent = std::get_if<Said>(&library))
-    problem = *absent;
-  else
-    tools.nccl.emplace(std::get<nccl::Library>(library));
+  if (exchanges) {
+    auto library = nccl::Library::open();
+    if (const auto* absent = std::get_if<Said>(&library))
+      problem = *absent;
+    else
+      tools.nccl.emplace(std::get<nccl::Library>(library));
+  }
   return agreed(context, problem.empty() ? Said() : said("said.of", context.who(), problem));
 }
 
@@ -78,14 +80,14 @@ void refuse_one_gpu_of_several(const Params& params, int ranks, Problems& proble
 }
 
 std::variant<GpuTools, Said> open_gpu_tools(Context& context, const Params& params,
-                                            const char* subject) {
+                                            const char* subject, bool exchanges) {
   auto opened = GpuSession::open(context);
   if (const auto* why = std::get_if<Said>(&opened)) return *why;
   GpuTools tools{std::move(std::get<GpuSession>(opened))};
   keep_chosen(tools.session, params, subject);
   if (context.comm.size() > 1)
     tools.rank_map = require_gpu_for_each(context, tools.session, subject);
-  if (const Said why = open_libraries(context, tools); !why.empty()) return why;
+  if (const Said why = open_libraries(context, tools, exchanges); !why.empty()) return why;
   return tools;
 }
 

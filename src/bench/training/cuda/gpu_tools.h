@@ -23,8 +23,8 @@ struct GpuTools {
 void refuse_one_gpu_of_several(const Params& params, int ranks, Problems& problems);
 
 // Collective. Or why GPUs or a library cannot be used, the same on all ranks. `subject`: for what
-// is refused, thrown as UsageError on all ranks.
+// is refused, thrown as UsageError on all ranks. `exchanges`: whether they need NCCL.
 std::variant<GpuTools, Said> open_gpu_tools(Context& context, const Params& params,
-                                            const char* subject);
+                                            const char* subject, bool exchanges);
 
 }  // namespace cb::training

@@ -173,7 +173,7 @@ std::vector<Record> measure_gpu_training(Context& context, const Params& params)
   const int ranks = context.comm.size();
   const Options options = options_of(params, ranks);
   refuse_alone_or_together(params, options, ranks);
-  auto opened = open_gpu_tools(context, params, kSubject);
+  auto opened = open_gpu_tools(context, params, kSubject, context.comm.size() > 1);
   if (const auto* why = std::get_if<Said>(&opened)) return skipped_record("train", params, *why);
   auto& tools = std::get<GpuTools>(opened);
   return run_points(

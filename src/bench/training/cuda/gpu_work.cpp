@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 
+#include "bench/training/meeting.h"
+
 namespace cb::training {
 namespace {
 
@@ -33,12 +35,15 @@ void work_on_gpu(Context& context, const GpuTools& tools, GpuUnit& unit, const G
   std::unique_ptr<GpuBackend> backend;
   std::optional<GpuLinks> links;
   try {
-    backend = cuda_backend(*tools.blas, work.settings);
+    const auto make = [&] { backend = cuda_backend(*tools.blas, work.settings); };
     if (work.exchanges) {
+      make();
       links.emplace(
           LaneTools{*tools.nccl, context, unit, backend->queue(), work.settings.deadline_seconds},
           work.layout);
       work.linked();
+    } else if (!meet_behind(context.comm, make)) {
+      return;
     }
     run_telling(context, work, *backend, links);
   } catch (const ExchangeError&) {

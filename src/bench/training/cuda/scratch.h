@@ -34,6 +34,7 @@ class Scratch {
       else
         drop();
       memory_ = std::make_unique<cuda::DeviceMemory>(static_cast<size_t>(count) * sizeof(T));
+      queue_.took(static_cast<int64_t>(memory_->bytes()));
       count_ = count;
     }
     return static_cast<T*>(memory_->data());
@@ -41,6 +42,7 @@ class Scratch {
 
  private:
   void drop() {
+    if (memory_) queue_.took(-static_cast<int64_t>(memory_->bytes()));
     if (memory_ && !queue_.idle()) static_cast<void>(memory_.release());
     memory_.reset();
   }

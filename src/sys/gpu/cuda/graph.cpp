@@ -1,11 +1,17 @@
 #include "sys/gpu/cuda/graph.h"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 namespace cb::cuda {
 namespace {
 
-void demand(cudaError_t code, const char* call) { check_launch(static_cast<int>(code), call); }
+// What is not recorded is no failure of the device: nothing of it, so that all ranks say the same.
+void demand(cudaError_t code, const char* call) {
+  if (code == cudaSuccess) return;
+  cudaGetLastError();
+  throw Error(fmt::format("{}: {} ({})", call, cudaGetErrorString(code), cudaGetErrorName(code)));
+}
 
 cudaStream_t stream_of(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle()); }
 
@@ -39,8 +45,8 @@ void Graph::abandon(const Stream& stream) {
 }
 
 void Graph::launch(const Stream& stream) const {
-  demand(cudaGraphLaunch(static_cast<cudaGraphExec_t>(handle_), stream_of(stream)),
-         "cudaGraphLaunch");
+  check_launch(cudaGraphLaunch(static_cast<cudaGraphExec_t>(handle_), stream_of(stream)),
+               "cudaGraphLaunch");
 }
 
 }  // namespace cb::cuda
