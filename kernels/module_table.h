@@ -23,7 +23,7 @@ namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 6;
+inline constexpr int cuda_table_version = 7;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -51,6 +51,7 @@ struct CudaTable {
   // Functions of the runtime, named as there without "cuda".
   int (*DeviceCanAccessPeer)(int* can, int device, int peer);
   int (*DeviceEnablePeerAccess)(int peer, unsigned flags);
+  int (*DeviceGetStreamPriorityRange)(int* least, int* greatest);
   int (*DriverGetVersion)(int* version);
   int (*EventCreate)(void** event);
   int (*EventDestroy)(void* event);
@@ -75,6 +76,7 @@ struct CudaTable {
   int (*SetDevice)(int device);
   int (*StreamBeginCapture)(void* stream, int mode);
   int (*StreamCreateWithFlags)(void** stream, unsigned flags);
+  int (*StreamCreateWithPriority)(void** stream, unsigned flags, int priority);
   int (*StreamDestroy)(void* stream);
   int (*StreamEndCapture)(void* stream, void** graph);
   int (*StreamWaitEvent)(void* stream, void* event, unsigned flags);
@@ -89,6 +91,7 @@ struct CudaTable {
   // The kernels' launchers.
   decltype(&cb::kernels::find_kernels) find_kernels;
   decltype(&cb::kernels::launch_cg_build) launch_cg_build;
+  decltype(&cb::kernels::launch_cg_defect) launch_cg_defect;
   decltype(&cb::kernels::launch_cg_dot) launch_cg_dot;
   decltype(&cb::kernels::launch_cg_multiply) launch_cg_multiply;
   decltype(&cb::kernels::launch_cg_prolong) launch_cg_prolong;
