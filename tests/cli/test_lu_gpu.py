@@ -170,6 +170,23 @@ def test_a_slow_gpu_does_not_make_the_other_slow(tmp_path, slow):
     assert seconds[other] == pytest.approx(alone, rel=0.05) and seconds[slow] > 5 * alone
 
 
+@pytest.mark.parametrize("ranks", [0, 2])
+def test_a_gpu_that_failed_is_named_where_the_library_refuses_products(tmp_path, ranks):
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda="refuse=gemm", ranks=ranks, code=3)
+    assert record["outcome"] == "skipped" and not failed(record)
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda="refuse=gemm die@0=1", ranks=ranks, code=1)
+    assert record["outcome"] == "skipped" and set(failed(record)) == {("gpu", "0")}
+
+
+@pytest.mark.parametrize("dies, launch", [("0", 1), ("1", 3), ("0", 276), ("1", 280)])
+def test_a_gpu_may_fail_at_any_time(tmp_path, dies, launch):
+    """While its matrix is made, its products are timed, the solution is checked, products are timed again: about 282 launches."""
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda=f"die@{dies}={launch}", ranks=2, code=1)
+    assert set(failed(record)) == {("gpu", dies)}
+    other = "10"[int(dies)]
+    assert metric(record, "flops_per_second", other) and not metric(record, "flops_per_second", dies)
+
+
 def test_equal_gpus_have_equal_figures(tmp_path):
     record, = run(tmp_path, "--size", 300, "--block", 128, devices=3, cuda=SHARED)
     first, *others = [metric(record, "time_seconds", gpu)["samples"][0] for gpu in "012"]

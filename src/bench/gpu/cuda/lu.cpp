@@ -51,14 +51,20 @@ class GpuLu {
                   .check = [&](size_t i) { check(i); }});
     measure_products();
     gpus_.wait_for_others();
-    if (const Said why = agreed(context_, gpus_.refused()); !why.empty())
-      return skipped_record("lu", params_, why)[0];
+    if (const Said why = agreed(context_, gpus_.refused()); !why.empty()) return refused(why);
     for (size_t i = 0; i < gpus_.size(); ++i) add_unit(i);
     gpus_.settle(record_);
     return std::move(record_);
   }
 
  private:
+  // GPUs that were lost before are named nevertheless.
+  Record refused(const Said& why) const {
+    Record out = skipped_record("lu", params_, why)[0];
+    session_.settle(out);
+    return out;
+  }
+
   void make_units() {
     gpus_.make([&](const GpuUnit& gpu) {
       require_free(gpu, "gpu_lu.too_large", order_, gpu_lu_bytes(order_, block_));
