@@ -34,6 +34,24 @@ __global__ void __launch_bounds__(block_threads)
   for (Place i = loop_begin(); i < all; i += loop_step()) y[i] = row_times(a, all, i, x);
 }
 
+__device__ bool inside(const CgCube& cube, Place x, Place y, Place z) {
+  const Place edge = cube.edge;
+  return x >= 0 && y >= 0 && z >= 0 && x < edge && y < edge && z < edge;
+}
+__global__ void __launch_bounds__(block_threads)
+    cg_defect(CgCube cube, const double* x, double* r) {
+  for (Place i = loop_begin(); i < cube.all(); i += loop_step()) {
+    const CgPoint p = cg_point(cube, i);
+    double sum = 27 * (1 - x[i]);
+    for (Place dz = -1; dz <= 1; ++dz)
+      for (Place dy = -1; dy <= 1; ++dy)
+        for (Place dx = -1; dx <= 1; ++dx)
+          if (inside(cube, p.x + dx, p.y + dy, p.z + dz))
+            sum -= 1 - x[cube.number(p.x + dx, p.y + dy, p.z + dz)];
+    r[i] = sum;
+  }
+}
+
 // Each row's equation for its own element, with the others as they are now.
 __global__ void __launch_bounds__(block_threads)
     cg_relax(CgMatrix a, const double* r, double* x, int colour) {
@@ -116,6 +134,10 @@ int launch_cg_build(const CgMatrix& a, void* stream) {
 
 int launch_cg_multiply(const CgMatrix& a, const double* x, double* y, void* stream) {
   return launch<cg_multiply>({blocks_of(a.cube.all()), block_threads}, stream, a, x, y);
+}
+
+int launch_cg_defect(const CgCube& cube, const double* x, double* r, void* stream) {
+  return launch<cg_defect>({blocks_of(cube.all()), block_threads}, stream, cube, x, r);
 }
 
 int launch_cg_sweep(const CgMatrix& a, const double* r, double* x, void* stream) {

@@ -58,6 +58,9 @@ struct CgMatrix {
 };
 int launch_cg_build(const CgMatrix& a, void* stream);
 int launch_cg_multiply(const CgMatrix& a, const double* x, double* y, void* stream);
+// r = A·(1 − x), by the operator's definition: the residual of x where the solution is 1
+// everywhere, without the matrix that is stored.
+int launch_cg_defect(const CgCube& cube, const double* x, double* r, void* stream);
 // Gauss-Seidel, x towards A·x = r: colours downwards, then upwards. So the first colour is not the
 // last to be relaxed: its residual, of which the coarser cube is made, would be zero.
 // cg_sweep_launches launches.

@@ -53,6 +53,7 @@ struct CudaTable {
   // Functions of the runtime, named as there without "cuda".
   int (*DeviceCanAccessPeer)(int* can, int device, int peer);
   int (*DeviceEnablePeerAccess)(int peer, unsigned flags);
+  int (*DeviceGetStreamPriorityRange)(int* least, int* greatest);
   int (*DriverGetVersion)(int* version);
   int (*EventCreate)(void** event);
   int (*EventDestroy)(void* event);
@@ -77,6 +78,7 @@ struct CudaTable {
   int (*SetDevice)(int device);
   int (*StreamBeginCapture)(void* stream, int mode);
   int (*StreamCreateWithFlags)(void** stream, unsigned flags);
+  int (*StreamCreateWithPriority)(void** stream, unsigned flags, int priority);
   int (*StreamDestroy)(void* stream);
   int (*StreamEndCapture)(void* stream, void** graph);
   int (*StreamWaitEvent)(void* stream, void* event, unsigned flags);
@@ -91,6 +93,7 @@ struct CudaTable {
   // The kernels' launchers.
   decltype(&cb::kernels::find_kernels) find_kernels;
   decltype(&cb::kernels::launch_cg_build) launch_cg_build;
+  decltype(&cb::kernels::launch_cg_defect) launch_cg_defect;
   decltype(&cb::kernels::launch_cg_dot) launch_cg_dot;
   decltype(&cb::kernels::launch_cg_multiply) launch_cg_multiply;
   decltype(&cb::kernels::launch_cg_prolong) launch_cg_prolong;

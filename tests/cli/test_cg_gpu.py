@@ -17,7 +17,7 @@ def run(tmp_path, *args, size=16, cuda="", devices=1, ranks=0, code=0):
     """The record; `cuda` is the stand-in's script. Its GPUs are H20s, which are no reason to refuse."""
     file = tmp_path / "c.json"
     file.unlink(missing_ok=True)
-    env = dict(os.environ, CLUSTERBENCH_FAKE_CUDA=f"devices={devices} memory=67108864 {cuda}",
+    env = dict(os.environ, CLUSTERBENCH_FAKE_CUDA=f"devices={devices} memory=134217728 {cuda}",
                CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML=f"gpus={devices}")
     launcher = ["mpirun", "--oversubscribe", "-np", str(ranks)] if ranks else []
     done = subprocess.run([*launcher, BIN, "cg", "--device", "gpu", "--size", str(size), "--iterations", "2", *map(str, args), "--json", file],
@@ -86,3 +86,6 @@ def test_what_cannot_be_solved_is_refused(tmp_path):
     assert "20 is no multiple of 8" in run(tmp_path, size=20, code=2)
     record = run(tmp_path, size=64, code=4)
     assert record["outcome"] == "errored" and "a cube of edge 64 needs" in record["reason"]
+    # The cube itself would fit: 47 MB. What is loaded beside it would not.
+    record = run(tmp_path, size=48, cuda="memory=100000000", code=4)
+    assert record["outcome"] == "errored" and "a cube of edge 48 needs" in record["reason"]

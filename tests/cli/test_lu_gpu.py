@@ -73,10 +73,33 @@ def test_without_a_size_it_takes_what_fits(tmp_path):
     assert record["outcome"] == "errored" and "order 5000 needs" in record["reason"]
 
 
-@pytest.mark.parametrize("name", ["NVIDIA_H20", "NVIDIA_H800", "NVIDIA_L40S", "NVIDIA_GeForce_RTX_4090"])
-def test_a_gpu_that_is_not_made_for_fp64_is_refused(tmp_path, name):
-    record, = run(tmp_path, "--size", 64, name=name, cuda="total=8.5e10", code=3)
+@pytest.mark.parametrize("name, capability", [
+    ("NVIDIA_H20", 90), ("NVIDIA_H800", 90), ("NVIDIA_L40S", 89), ("NVIDIA_GeForce_RTX_4090", 89),
+    ("NVIDIA_L4", 89)])  # which no sheet has: its chip says it
+def test_a_gpu_that_is_not_made_for_fp64_is_refused(tmp_path, name, capability):
+    record, = run(tmp_path, "--size", 64, name=name, cuda=f"total=8.5e10 capability={capability}", code=3)
     assert record["outcome"] == "skipped" and "next: gemm, train or bandwidth" in record["reason"]
+
+
+def test_columns_where_the_library_has_no_fast_way_are_refused(tmp_path):
+    env = dict(os.environ, CLUSTERBENCH_FAKE_CUDA="devices=1")
+    done = subprocess.run([BIN, "lu", "--device", "gpu", "--block", "100"], env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and "--block  100 is no multiple of 16" in done.stderr, done.stderr
+
+
+def test_a_gpu_that_fails_when_its_memory_is_asked_for_is_named(tmp_path):
+    record, = run(tmp_path, devices=1, cuda="fail_memory_info=2", code=1)
+    assert record["params"]["size"] == 256 and set(failed(record)) == {("gpu", "0")} and not record["metrics"]
+
+
+def test_solutions_with_other_bits_have_no_number(tmp_path):
+    """HPL's residual accepts both: one has been solved from a matrix of which an element is another one by 10^-12 of it."""
+    args = ("--size", 100, "--block", 16, "--iterations")
+    record, = run(tmp_path, *args, 3, cuda="flip@1=wobble", code=1)
+    assert set(failed(record)) == {("residual", "1")} and "gave different solutions" in failed(record)["residual", "1"]
+    assert metric(record, "flops_per_second", "0") and not metric(record, "flops_per_second", "1")
+    record, = run(tmp_path, *args, 1, cuda="flip@1=wobble")
+    assert not failed(record)
 
 
 def test_an_unknown_product_is_measured(tmp_path):
@@ -104,7 +127,7 @@ def test_a_panel_that_does_not_wait_for_its_update_is_found(tmp_path):
 
 @pytest.mark.parametrize("size", [64, 200])  # of the larger one the residual is no number
 def test_a_changed_element_is_found(tmp_path, size):
-    record, = run(tmp_path, "--size", size, "--block", 40, "--inject-fault", 0, code=1)
+    record, = run(tmp_path, "--size", size, "--block", 48, "--inject-fault", 0, code=1)
     assert set(failed(record)) == {("residual", "0")}
     assert not metric(record, "flops_per_second", "0") and metric(record, "flops_per_second", "1")
     assert "the scaled residual is" in failed(record)["residual", "0"]
@@ -145,6 +168,23 @@ def test_a_slow_gpu_does_not_make_the_other_slow(tmp_path, slow):
     seconds = {gpu: metric(record, "time_seconds", gpu)["samples"][0] for gpu in "01"}
     other = "10"[int(slow)]
     assert seconds[other] == pytest.approx(alone, rel=0.05) and seconds[slow] > 5 * alone
+
+
+@pytest.mark.parametrize("ranks", [0, 2])
+def test_a_gpu_that_failed_is_named_where_the_library_refuses_products(tmp_path, ranks):
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda="refuse=gemm", ranks=ranks, code=3)
+    assert record["outcome"] == "skipped" and not failed(record)
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda="refuse=gemm die@0=1", ranks=ranks, code=1)
+    assert record["outcome"] == "skipped" and set(failed(record)) == {("gpu", "0")}
+
+
+@pytest.mark.parametrize("dies, launch", [("0", 1), ("1", 3), ("0", 276), ("1", 280)])
+def test_a_gpu_may_fail_at_any_time(tmp_path, dies, launch):
+    """While its matrix is made, its products are timed, the solution is checked, products are timed again: about 282 launches."""
+    record, = run(tmp_path, "--size", 100, "--block", 16, cuda=f"die@{dies}={launch}", ranks=2, code=1)
+    assert set(failed(record)) == {("gpu", dies)}
+    other = "10"[int(dies)]
+    assert metric(record, "flops_per_second", other) and not metric(record, "flops_per_second", dies)
 
 
 def test_equal_gpus_have_equal_figures(tmp_path):

@@ -50,6 +50,7 @@ struct Work {
 
 struct Stream {
   int device = 0;
+  int priority = 0;
   double now = 0;
   std::deque<Work> queue = {};
   Clock::time_point blocked_until = {};
@@ -69,9 +70,10 @@ struct Event {
 struct Device {
   size_t free = 0, total = 0;
   int host_copies = 0;
-  int counted = 0;   // launched kernels and products
-  int computed = 0;  // what has been done of them, and copies
-  int waits = 0;     // of streams for events
+  int counted = 0;       // launched kernels and products
+  int computed = 0;      // what has been done of them, and copies
+  int waits = 0;         // of streams for events
+  int memory_infos = 0;  // how often its free memory was asked for
   bool dead = false;
   std::vector<std::pair<double, double>> busy = {};  // on the invented clock, where it is kept
 };

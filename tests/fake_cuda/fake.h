@@ -10,6 +10,7 @@
 //   die@1=40              the 40th kernel or product on the device fails, and all that follows
 //   full@1=40             after the 40th there is no memory left: another program has taken it
 //   pinned_full=1         the host can pin no memory
+//   fail_memory_info@0=2  asking for its free memory the second time fails
 //   no_kernels=209        CUDA's error for asking for a kernel; 209: none for the device
 //   no_capture=900        CUDA's error for beginning to record a graph
 //   blas=7                cublasLtCreate gives that status
@@ -23,6 +24,7 @@
 //   slow@1=0.5            half as fast
 //   flip@1=OPERATION      one bit of every result is wrong: copy, gemm, triad, read, chain,
 //                         march; exchange: of rows of a matrix, the first does not happen;
+//                         wobble: every second matrix that is made is another one;
 //                         operator, sweep, coarse: of conjugate gradients; update: products of fp64
 //                         that add to their result do nothing
 //   forget_wait@1=3       the third time that a stream is to wait for an event, it does not

@@ -96,6 +96,12 @@ void damage_chain(const Launch& launch) {
   if (damaged < 0) damaged = 3;
 }
 
+// Every second time an element is another one, by less than a residual shows.
+void wobble(const Launch& launch) {
+  static bool odd = false;
+  odd = !odd;
+  if (odd) *argument<double*>(launch, 0) *= 1 + 1e-12;
+}
 // The first row is not exchanged.
 void damage_exchange(const Launch& launch) {
   argument<cb::kernels::LuExchange>(launch, 0).moves.from[0] = 0;
@@ -131,6 +137,7 @@ constexpr Mistake kMistakes[] = {{"count_launch", "count", nullptr, lose_count},
                                  {"cg_multiply", "operator", nullptr, damage_operator},
                                  {"cg_prolong", "coarse", damage_coarse, nullptr},
                                  {"cg_relax", "sweep", nullptr, damage_sweep},
+                                 {"lu_fill", "wobble", nullptr, wobble},
                                  {"lu_move", "exchange", damage_exchange, nullptr},
                                  {"turn_march", "march", damage_march, nullptr}};
 

@@ -118,6 +118,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int ordinal) {
 }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  if (++device(current).memory_infos == static_cast<int>(number("fail_memory_info", current, -1)))
+    return result(cudaErrorUnknown);
   *free = device(current).free;
   *total = device(current).total;
   return result(state(current));
@@ -187,11 +189,20 @@ cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
 }
 cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned) {
-  auto* stream = new Stream{.device = current};
+// The lower number is the higher priority.
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return result(state(current));
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned, int priority) {
+  auto* stream = new Stream{.device = current, .priority = priority};
   streams.insert(stream);
   *out = reinterpret_cast<cudaStream_t>(stream);
   return result(state(current));
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
+  return cudaStreamCreateWithPriority(out, flags, 0);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   drain(stream_of(stream), nullptr);

@@ -2,6 +2,8 @@
 // the rest by own kernels. "HPL-like": no figure for a list. Counted: HPL's operations over the
 // time of factoring and solving, by the device's clock; making the matrix and checking are not.
 // docs/methods/gpu-lu-cg.md.
+#include <fmt/format.h>
+
 #include "bench/cases.h"
 #include "bench/gpu/measure.h"
 #include "bench/harness/fault.h"
@@ -26,7 +28,9 @@ CaseInfo describe_lu() {
                            "free memory of every GPU")
                      .range(1, 1 << 20)
                      .list(),
-                 integer("block").help("columns of a panel; absent: by the order").range(8, 1024),
+                 integer("block")
+                     .help("columns of a panel, a multiple of 16; absent: by the order")
+                     .range(16, 1024),
                  seed_param("of the data"),
                  integer("iterations").help("solutions").by_default("3").range(1, 1e6),
                  duration("hang-after")
@@ -52,8 +56,14 @@ CaseInfo describe_lu() {
   };
 }
 
+// Else the parts of the matrix begin where the library's fast ways for fp64 cannot read.
+void check_block(const Params& params, Problems& problems) {
+  if (params.has("block") && params.integer("block") % 16 != 0)
+    problems.add("--block", fmt::format("{} is no multiple of 16", params.integer("block")));
+}
+
 }  // namespace
 
-Case lu_gpu_case() { return {describe_lu(), measure_gpu_lu, {}, why_no_gpu}; }
+Case lu_gpu_case() { return {describe_lu(), measure_gpu_lu, check_block, why_no_gpu}; }
 
 }  // namespace cb

@@ -1,6 +1,9 @@
 #include "bench/gpu/lu_plan.h"
 
 #include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
 
 #include "core/messages/said.h"
 #include "kernels/lu.h"
@@ -14,6 +17,14 @@ constexpr int64_t kOrderMultiple = 256;
 // The strongest product without units for fp64 has 1.64 TFLOP/s, the weakest with them 9.7.
 constexpr double kLeastFp64 = 4e12;
 constexpr int64_t kDouble = sizeof(double);
+
+// Chips with 2 or 4 results of fp64 a clock and multiprocessor; the others have 32 or 64 (CUDA C++
+// Programming Guide, arithmetic instructions).
+bool has_few_units(int capability) {
+  const int family = capability / 10;
+  return family == 5 || family == 11 || family == 12 ||
+         std::set{61, 62, 75, 86, 87, 88, 89, 103}.contains(capability);
+}
 
 int64_t block_of(int64_t order, int64_t wanted) {
   return wanted > 0 ? wanted : gpu_lu_block(order);
@@ -52,8 +63,11 @@ int64_t gpu_lu_order(int64_t free_bytes, int64_t block) {
   return low * kOrderMultiple;
 }
 
-Said weak_fp64(const GpuSku* sku) {
-  if (sku == nullptr) return {};
+Said weak_fp64(const GpuSku* sku, const std::string& name, int capability) {
+  if (sku == nullptr) {
+    if (!has_few_units(capability)) return {};
+    return said("gpu_lu.few_units", name, fmt::format("{}.{}", capability / 10, capability % 10));
+  }
   const auto peak = peak_of(sku, "fp64");
   if (!peak) return said("gpu_lu.no_fp64", sku->name);
   if (*peak >= kLeastFp64) return {};

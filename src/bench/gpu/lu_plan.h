@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/error.h"
 #include "model/gpu_sku.h"
@@ -18,8 +19,9 @@ int64_t gpu_lu_bytes(int64_t order, int64_t block);
 // the library take themselves; 256 at least. `block` 0: gpu_lu_block() of the order.
 int64_t gpu_lu_order(int64_t free_bytes, int64_t block);
 
-// The reason why fp64 says nothing about this product: its maker states no or about 1 TFLOP/s.
-// Empty for others, and for a product that the table does not know.
-Said weak_fp64(const GpuSku* sku);
+// The reason why fp64 says nothing about this GPU: its maker states no or about 1 TFLOP/s of it,
+// or, of a product that the table does not know (null), chips of its compute capability (86
+// for 8.6) have next to no units for it. Empty for others.
+Said weak_fp64(const GpuSku* sku, const std::string& name, int capability);
 
 }  // namespace cb

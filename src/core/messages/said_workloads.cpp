@@ -54,6 +54,8 @@ constexpr TextRow kSaidWorkloads[] = {
     {"lu.ceiling.many", "products of {1} by {0} threads at once, measured in this record", "本记录实测：{1} 用 {0} 个线程同时做矩阵乘积"},
     {"gpu_lu.no_fp64", "the maker of {0} states no rate of fp64: LU tells nothing about such a GPU; next: gemm, train or bandwidth with --device gpu", "{0} 的厂商未给出 fp64 速率：LU 对此类 GPU 没有意义；下一步：以 --device gpu 运行 gemm、train 或 bandwidth"},
     {"gpu_lu.weak", "{0} has {1} of fp64: LU tells nothing about what it is bought for; next: gemm, train or bandwidth with --device gpu", "{0} 的 fp64 仅 {1}：LU 无法反映其用途；下一步：以 --device gpu 运行 gemm、train 或 bandwidth"},
+    {"gpu_lu.few_units", "{0}: GPUs of compute capability {1} have next to no units for fp64: LU tells nothing about such a GPU; next: gemm, train or bandwidth with --device gpu", "{0}：计算能力 {1} 的 GPU 几乎没有 fp64 单元：LU 对此类 GPU 没有意义；下一步：以 --device gpu 运行 gemm、train 或 bandwidth"},
+    {"lu.not_repeated", "{0}: two equal factorings gave different solutions; next: gemm, burn and memory on this part", "{0}：两次相同的分解得到不同的解；下一步：对该部件运行 gemm、burn 和内存测试"},
     {"gpu_lu.too_large", "{0}: order {1} needs {2}, {3} are free; next: a smaller --size, or none for the largest that fits", "{0}：{1} 阶需要 {2}，空闲 {3}；下一步：减小 --size，或不指定以取可容纳的最大值"},
     {"gpu_lu.ceiling", "products of the first update, {0} rows by {1} columns of the panel, on the same GPU, measured in this record", "本记录实测：同一 GPU 上首次更新的矩阵乘积（{0} 行，面板 {1} 列）"},
     {"gpu.in_turn", "the {0} GPUs of a rank solve one after the other; next: a rank for each GPU lets them work at the same time", "一个进程的 {0} 个 GPU 依次求解；下一步：每个 GPU 一个进程可同时求解"},
@@ -66,7 +68,7 @@ constexpr TextRow kSaidWorkloads[] = {
     {"cg.not_repeated", "{0}: two equal sets ended with different residuals; next: gemm, burn and memory on this part", "{0}：两组相同的计算得到不同残差；下一步：对该部件运行 gemm、burn 和内存测试"},
     {"cg.wrong", "{0}: the residual {1} differs from that of the solution by {2}; next: gemm, burn and memory on this part", "{0}：残差 {1} 与解的残差相差 {2}；下一步：对该部件运行 gemm、burn 和内存测试"},
     {"gpu_cg.too_large", "{0}: a cube of edge {1} needs {2}, {3} are free; next: a smaller --size", "{0}：边长 {1} 的立方体需要 {2}，空闲 {3}；下一步：减小 --size"},
-    {"gpu_cg.colours", "sweeps go over eight colours of points: more iterations than in the order of the rows, the same operations in each", "按八种颜色依次扫描各点：迭代次数多于按行顺序，每次迭代的运算量相同"},
+    {"gpu_cg.colours", "sweeps go over eight colours of points: more iterations than in the order of the rows, the same operations in each; HPCG's rating charges the extra ones, this figure does not", "按八种颜色依次扫描各点：迭代次数多于按行顺序，每次迭代的运算量相同；HPCG 的评分计入多出的迭代，本数值不计"},
     {"gpu_cg.ceiling", "reads of the matrix's values on the same GPU, measured in this record", "本记录实测：同一 GPU 读取矩阵数值"},
 };
 // clang-format on

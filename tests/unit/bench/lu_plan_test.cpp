@@ -31,7 +31,7 @@ TEST_CASE("products without units for fp64 are refused, each other one is not") 
   const auto of = [](const char* name, double memory) {
     const GpuSku* sku = find_gpu_sku(name, memory);
     REQUIRE(sku != nullptr);
-    return weak_fp64(sku);
+    return weak_fp64(sku, name, 90);
   };
   for (const char* name : {"NVIDIA H20", "NVIDIA H800", "NVIDIA B300 SXM6 AC", "NVIDIA L20",
                            "NVIDIA L40S", "NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 5090"}) {
@@ -42,7 +42,15 @@ TEST_CASE("products without units for fp64 are refused, each other one is not") 
   CHECK(of("NVIDIA H200", 150e9).empty());
   CHECK(of("NVIDIA A100-SXM4-80GB", 85e9).empty());
   CHECK(of("NVIDIA B200", 190e9).empty());
-  CHECK(weak_fp64(nullptr).empty());
+  for (const int capability : {61, 75, 86, 87, 89, 103, 110, 120, 121}) {
+    CAPTURE(capability);
+    CHECK_FALSE(weak_fp64(nullptr, "NVIDIA X1", capability).empty());
+  }
+  for (const int capability : {60, 70, 80, 90, 100}) {
+    CAPTURE(capability);
+    CHECK(weak_fp64(nullptr, "NVIDIA X1", capability).empty());
+  }
+  CHECK(find_gpu_sku("NVIDIA L4", 24e9) == nullptr);
 }
 
 }  // namespace cb

@@ -55,6 +55,23 @@ bool near(double got, double wanted) {
 
 }  // namespace
 
+TEST_CASE("the residual by the operator's definition is that of the error") {
+  for (const std::int64_t edge : {2, 3, 8, 13}) {
+    CAPTURE(edge);
+    const CgCube cube{edge};
+    DeviceArray<double> x(place(cube.all()), "x"), r(place(cube.all()), "r");
+    draw(x, 3);
+    std::vector<double> error(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) error[i] = 1 - x[i];
+    in_every_order([&] {
+      std::fill(r.begin(), r.end(), kNaN);
+      REQUIRE(launch_cg_defect(cube, x.data(), r.data(), nullptr) == 0);
+      for (std::int64_t i = 0; i < cube.all(); ++i)
+        CHECK(near(r[place(i)], operator_at(cube, error, cg_point(cube, i))));
+    });
+  }
+}
+
 TEST_CASE("each point has a number of its own, colour by colour, and no neighbour of its colour") {
   for (const std::int64_t edge : {2, 3, 8, 13}) {
     CAPTURE(edge);

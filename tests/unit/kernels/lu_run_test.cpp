@@ -102,6 +102,26 @@ TEST_CASE("a narrow panel: the largest element is the pivot, to the last bit") {
   }
 }
 
+TEST_CASE("a panel with more rows than a launch has threads") {
+  constexpr std::int64_t rows = 70'000, columns = 2;  // 256 blocks of 256 threads
+  DeviceArray<double> a(index(rows * columns), "a");
+  DeviceArray<std::int64_t> pivots(columns, "pivots");
+  DeviceArray<LuPick> picks(lu_most_picks, "picks");
+  DeviceArray<std::int32_t> irregular(1, "irregular");
+  irregular[0] = 0;
+  fill_columns(a, rows, rows, columns, 3);
+  a[rows - 2] = 7;      // the first pivot
+  a[2 * rows - 3] = 9;  // the second
+  std::vector<double> wanted(a.begin(), a.end());
+  const auto chosen = factor_plainly(wanted, rows, rows, columns, 0, columns);
+  CHECK(chosen == std::vector<std::int64_t>{rows - 2, rows - 3});
+  REQUIRE(launch_lu_narrow(
+              {a.data(), rows, rows, columns, pivots.data(), picks.data(), irregular.data()}, 0,
+              columns, nullptr) == 0);
+  CHECK(same(a, wanted));
+  CHECK(std::equal(chosen.begin(), chosen.end(), pivots.begin()));
+}
+
 TEST_CASE(
     "of equal elements the first row is the pivot; a NaN is one; neither nor zero is regular") {
   constexpr std::int64_t rows = 600;

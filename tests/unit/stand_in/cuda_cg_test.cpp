@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "bench/gpu/cuda/cg_unit.h"
+#include "tests/fake_cuda/devices.h"
 
 using namespace cb;
 
@@ -92,6 +93,21 @@ TEST_CASE("operator and preconditioner of a GPU are symmetric") {
   CHECK(found.product < 10);
   CHECK(found.cycle < 10);
   CHECK(unit.read_rate() > 0);
+}
+
+TEST_CASE("an element of the matrix that changes is seen in the true residual") {
+  const int64_t edge = 16;
+  CgUnit unit(kGpu, edge, 60);
+  const kernels::CgCube cube{edge};
+  for (const auto& [memory, block] : fake::blocks) {
+    if (block.bytes != static_cast<size_t>(27 * cube.all()) * sizeof(double)) continue;
+    double& neighbour = static_cast<double*>(memory)[14 * cube.all() + cube.number(8, 8, 8)];
+    REQUIRE(neighbour == -1);
+    neighbour = -0.5;
+  }
+  unit.begin();
+  for (int i = 0; i < 30; ++i) unit.iterate();
+  CHECK(std::abs(unit.true_residual() - unit.residual()) > 1e-6);
 }
 
 TEST_CASE("the look at the true residual leaves the set as it was") {

@@ -6,6 +6,7 @@
 
 #include "bench/gpu/cuda/lu_unit.h"
 #include "sys/cpu/affinity.h"
+#include "tests/fake_cuda/devices.h"
 #include "tests/unit/plain_loops.h"
 
 using namespace cb;
@@ -55,6 +56,17 @@ TEST_CASE("a GPU solves the host's system, of any order and block, with the same
       CHECK_FALSE(unit.residual(true) < 16);
     }
   }
+}
+
+TEST_CASE("panels have the stream whose blocks are taken first") {
+  LuUnit unit(opened_library(), {.device = {.ordinal = 0}}, 90, 16, 7, 60);
+  unit.fill();
+  unit.start();  // the first panel; no update yet
+  size_t panels = 0, updates = 0;
+  for (const fake::Stream* stream : fake::streams)
+    (stream->priority < 0 ? panels : updates) += stream->queue.size();
+  CHECK(panels > 30);   // two launches a column, and more
+  CHECK(updates <= 1);  // where it begins
 }
 
 TEST_CASE("measuring products leaves no trace in the next solution") {

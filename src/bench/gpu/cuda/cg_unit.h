@@ -28,8 +28,8 @@ class CgUnit {
   void begin();
   void iterate(bool preconditioned = true);
   double end();
-  // Of the set so far: ‖b − A·x‖₂ / ‖b‖₂ as the recursion has it, and the same from x. `spoilt`: an
-  // element of x is changed first.
+  // Of the set so far: ‖b − A·x‖₂ / ‖b‖₂ as the recursion has it, and the same from x and the
+  // operator's definition, without the matrix. `spoilt`: an element of x is changed first.
   double residual();
   double true_residual(bool spoilt = false);
   std::vector<double> solution();

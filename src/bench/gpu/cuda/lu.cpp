@@ -1,6 +1,7 @@
 // `lu --device gpu`: each GPU solves a system of its own, those of a rank one after the other.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -29,6 +30,8 @@ class GpuLu {
         record_{.case_name = "lu", .params = params},
         gpus_(context, session, params.number("hang-after")),
         residuals_(gpus_.size()),
+        first_(gpus_.size()),
+        repeats_(gpus_.size(), true),
         products_(gpus_.size()) {}
 
   Record measure() {
@@ -48,14 +51,20 @@ class GpuLu {
                   .check = [&](size_t i) { check(i); }});
     measure_products();
     gpus_.wait_for_others();
-    if (const Said why = agreed(context_, gpus_.refused()); !why.empty())
-      return skipped_record("lu", params_, why)[0];
+    if (const Said why = agreed(context_, gpus_.refused()); !why.empty()) return refused(why);
     for (size_t i = 0; i < gpus_.size(); ++i) add_unit(i);
     gpus_.settle(record_);
     return std::move(record_);
   }
 
  private:
+  // GPUs that were lost before are named nevertheless.
+  Record refused(const Said& why) const {
+    Record out = skipped_record("lu", params_, why)[0];
+    session_.settle(out);
+    return out;
+  }
+
   void make_units() {
     gpus_.make([&](const GpuUnit& gpu) {
       require_free(gpu, "gpu_lu.too_large", order_, gpu_lu_bytes(order_, block_));
@@ -77,6 +86,11 @@ class GpuLu {
   }
 
   void check(size_t i) {
+    const std::vector<double> x = gpus_[i].solution();
+    if (first_[i].empty()) first_[i] = x;
+    // By the bits: a NaN equals itself.
+    repeats_[i] =
+        repeats_[i] && std::memcmp(x.data(), first_[i].data(), x.size() * sizeof x[0]) == 0;
     const double residual = gpus_[i].residual(i == 0 && plants_fault(context_, params_));
     // A NaN is worse than any number, and stays.
     if (!(residual <= residuals_[i]) && !std::isnan(residuals_[i])) residuals_[i] = residual;
@@ -85,12 +99,15 @@ class GpuLu {
   void add_unit(size_t i) {
     if (!gpus_.gpu(i).lost.empty()) return;  // check "gpu" says why
     const size_t entity = record_.entity(gpus_.gpu(i).entity);
-    Check residual{.name = "residual",
-                   .passed = residuals_[i] < kHplResidualLimit && !gpus_.seconds(i).empty(),
-                   .limit = kHplResidualLimit,
-                   .entity = entity};
+    Check residual{
+        .name = "residual",
+        .passed = residuals_[i] < kHplResidualLimit && repeats_[i] && !gpus_.seconds(i).empty(),
+        .limit = kHplResidualLimit,
+        .entity = entity};
     if (std::isfinite(residuals_[i])) residual.value = residuals_[i];
-    if (!residual.passed) residual.detail = said("lu.wrong", gpus_.name(i), residuals_[i]);
+    if (!residual.passed)
+      residual.detail = repeats_[i] ? said("lu.wrong", gpus_.name(i), residuals_[i])
+                                    : said("lu.not_repeated", gpus_.name(i));
     record_.checks.push_back(residual);
     if (residual.passed) add_figures(i, entity);  // wrong data yields no number
   }
@@ -119,22 +136,27 @@ class GpuLu {
   int64_t order_, block_;
   Record record_;
   SolvingGpus<LuUnit> gpus_;
-  std::vector<double> residuals_;  // of each GPU: the worst; NaN if one is
-  std::vector<double> products_;   // FLOP/s
+  std::vector<double> residuals_;           // of each GPU: the worst; NaN if one is
+  std::vector<std::vector<double>> first_;  // solution
+  std::vector<bool> repeats_;               // every solution had the same bits
+  std::vector<double> products_;            // FLOP/s
 };
 
 // Collective. The reason if fp64 says nothing about some GPU of the run.
 Said all_have_fp64(Context& context, const GpuSession& session) {
   Said why;
   for (const GpuUnit& unit : session.units()) {
-    if (const Said weak = weak_fp64(unit.sku); !weak.empty()) why = weak;
+    const Said weak = weak_fp64(unit.sku, unit.device.name, unit.device.compute_capability);
+    if (!weak.empty()) why = weak;
   }
   return agreed(context, why);
 }
 
-// Collective. The largest order that fits into every GPU of every rank.
+// Collective. The largest order that fits into every GPU of every rank; the smallest, which says
+// why, where none of them answers.
 int64_t order_that_fits(Context& context, GpuSession& session, int64_t block) {
-  auto order = static_cast<double>(std::numeric_limits<int32_t>::max());
+  constexpr double kNone = std::numeric_limits<int32_t>::max();
+  double order = kNone;
   for (GpuUnit& unit : session.units()) {
     guarded(unit, [&] {
       selected(unit);
@@ -142,7 +164,8 @@ int64_t order_that_fits(Context& context, GpuSession& session, int64_t block) {
       order = std::min(order, static_cast<double>(gpu_lu_order(free, block)));
     });
   }
-  return static_cast<int64_t>(-context.comm.max(-order));
+  const double least = -context.comm.max(-order);
+  return least < kNone ? static_cast<int64_t>(least) : gpu_lu_order(0, block);
 }
 
 }  // namespace

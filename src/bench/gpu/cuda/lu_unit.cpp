@@ -41,7 +41,8 @@ cublaslt::RowMajorProduct64 transposed(const ColumnProduct& p, double alpha, dou
 }  // namespace
 
 // Each stream has products of its own: what one of them computes needs room that the other must not
-// share.
+// share. The panels' kernels are small and follow one another: without priority each would wait for
+// all blocks of the update that was queued before it.
 LuUnit::LuUnit(const cublaslt::Library& library, const GpuUnit& unit, int64_t order, int64_t block,
                uint64_t seed, double hang_seconds)
     : ordinal_(selected(unit)),
@@ -52,7 +53,7 @@ LuUnit::LuUnit(const cublaslt::Library& library, const GpuUnit& unit, int64_t or
       products_(library),
       panel_products_(library),
       updates_(hang_seconds, fmt::format("LU of order {}", order)),
-      panels_(hang_seconds, fmt::format("LU of order {}", order)),
+      panels_(hang_seconds, fmt::format("LU of order {}", order), cuda::Priority::high),
       matrix_(distance_ * (order + 1)),
       exchanged_(block_ * (order + 1)),
       factored_{Factored(block_), Factored(block_)},

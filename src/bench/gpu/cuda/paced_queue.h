@@ -13,8 +13,8 @@ namespace cb {
 class PacedQueue {
  public:
   // `hang_seconds`: a longer wait throws Error (deadline) naming `what` and the device.
-  PacedQueue(double hang_seconds, std::string what)
-      : hang_seconds_(hang_seconds), what_(std::move(what)) {}
+  PacedQueue(double hang_seconds, std::string what, cuda::Priority priority = {})
+      : hang_seconds_(hang_seconds), what_(std::move(what)), stream_(priority) {}
 
   const cuda::Stream& stream() const { return stream_; }
   void* handle() const { return stream_.handle(); }

@@ -164,10 +164,12 @@ class SolvingGpus {
   Said refused_;
 };
 
-// Throws OutOfMemory, with the sentence `id`, unless the GPU has that much free memory. `size`:
-// what needs it. Selects the GPU.
+// Throws OutOfMemory, with the sentence `id`, unless the GPU has that much free memory and what is
+// taken beside it: by the library for its products, and where kernels are loaded. `size`: what
+// needs it. Selects the GPU.
 inline void require_free(const GpuUnit& gpu, const char* id, int64_t size, int64_t bytes) {
   selected(gpu);
+  bytes += int64_t{64} << 20;
   const int64_t free = cuda::memory_info().free_bytes;
   if (bytes > free)
     throw cuda::OutOfMemory(

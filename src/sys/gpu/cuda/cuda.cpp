@@ -164,9 +164,16 @@ HostMemory::HostMemory(HostMemory&& other) noexcept
       bytes_(std::exchange(other.bytes_, 0)),
       pinned_(std::exchange(other.pinned_, false)) {}
 
-Stream::Stream() {
+Stream::Stream(Priority priority) {
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  if (priority == Priority::high) {
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
+    check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest),
+          "cudaStreamCreateWithPriority");
+  } else {
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  }
   handle_ = stream;
 }
 Stream::~Stream() {

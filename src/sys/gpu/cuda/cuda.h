@@ -106,10 +106,13 @@ class HostMemory {
   bool pinned_ = false;
 };
 
+// Which of the blocks that wait for room on the device are taken first.
+enum class Priority { usual, high };
+
 // A queue of work on the device that was selected when it was made.
 class Stream {
  public:
-  Stream();
+  explicit Stream(Priority priority = Priority::usual);
   ~Stream();
   Stream(Stream&& other) noexcept;
   Stream(const Stream&) = delete;

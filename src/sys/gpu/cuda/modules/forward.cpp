@@ -78,6 +78,7 @@ extern "C" {
 
 RUNTIME(3, DeviceCanAccessPeer)
 RUNTIME(2, DeviceEnablePeerAccess)
+RUNTIME(2, DeviceGetStreamPriorityRange)
 RUNTIME(1, DriverGetVersion)
 RUNTIME(1, EventCreate)
 RUNTIME(1, EventDestroy)
@@ -101,6 +102,7 @@ RUNTIME(4, MemsetAsync)
 RUNTIME(1, SetDevice)
 RUNTIME(2, StreamBeginCapture)
 RUNTIME(2, StreamCreateWithFlags)
+RUNTIME(3, StreamCreateWithPriority)
 RUNTIME(1, StreamDestroy)
 RUNTIME(2, StreamEndCapture)
 RUNTIME(3, StreamWaitEvent)
@@ -161,6 +163,7 @@ namespace cb::kernels {
 
 int find_kernels() { return launch(&CudaTable::find_kernels); }
 LAUNCHER(2, launch_cg_build)
+LAUNCHER(4, launch_cg_defect)
 LAUNCHER(3, launch_cg_dot)
 LAUNCHER(4, launch_cg_multiply)
 LAUNCHER(2, launch_cg_prolong)
