@@ -78,6 +78,13 @@ def test_a_planted_fault_is_named_with_its_rank(job, fault, check, rank, text):
     assert (name, where, record["metrics"]) == (check, rank, []) and text in detail
 
 
+def test_a_byte_beside_the_rows_in_the_memory_of_the_gpu_is_found(job):
+    """A rank that gets no token has nothing else to spoil."""
+    (record,), _ = measured(job, 3, *ON_GPU, "--routing", "skewed:1", "--inject-fault", "element@2", expect=1)
+    name, where, detail = wrong(record)
+    assert (name, where) == ("dispatch", "2") and "memory beside the buffer was overwritten" in detail, detail
+
+
 def test_a_gpu_that_packs_late_is_named_by_its_row(job, gpus):
     gpus(cuda="slow@2=0.0005")
     (record,), _ = measured(job, 3, *ON_GPU)
