@@ -127,7 +127,7 @@ void run_work(Comm& c, Work& w) {
 }
 
 bool connects(const Comm& c) {
-  return c.open && c.shared != nullptr && c.blocking && !has_word("unconnected");
+  return c.open && c.shared != nullptr && c.blocking && has_word("connects");
 }
 
 void announce(const Comm& c) {

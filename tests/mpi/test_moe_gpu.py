@@ -16,9 +16,9 @@ ON_GPU = [*SMALL, "--device", "gpu"]
 
 @pytest.fixture(autouse=True)
 def gpus(stand_in_gpus):
-    """An abort ends the calls of its own rank alone, as between the GPUs of a host."""
+    """As the real library between the GPUs of a host: two ranks connect within their first group, and an abort ends the calls of its own rank."""
     def say(nccl="", **more):
-        stand_in_gpus(nccl=f"abort=local,{nccl}", **more)
+        stand_in_gpus(nccl=f"connects,abort=local,{nccl}", **more)
     say()
     return say
 
@@ -76,6 +76,13 @@ def test_a_planted_fault_is_named_with_its_rank(job, fault, check, rank, text):
     (record,), _ = measured(job, 3, *ON_GPU, "--inject-fault", fault, expect=1)
     name, where, detail = wrong(record)
     assert (name, where, record["metrics"]) == (check, rank, []) and text in detail
+
+
+def test_a_byte_beside_the_rows_in_the_memory_of_the_gpu_is_found(job):
+    """A rank that gets no token has nothing else to spoil."""
+    (record,), _ = measured(job, 3, *ON_GPU, "--routing", "skewed:1", "--inject-fault", "element@2", expect=1)
+    name, where, detail = wrong(record)
+    assert (name, where) == ("dispatch", "2") and "memory beside the buffer was overwritten" in detail, detail
 
 
 def test_a_gpu_that_packs_late_is_named_by_its_row(job, gpus):

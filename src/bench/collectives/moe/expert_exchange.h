@@ -82,6 +82,8 @@ class ExpertExchange {
   virtual void store_rows() {}
   virtual void fetch_sums() {}
   virtual void store_sums() {}
+  // A byte beside the rows, where a rank has no row to spoil.
+  virtual void flip_guard() { receive_->flip(-1); }
   uint8_t poison_value() const;
 
   Routes routes_;

@@ -168,7 +168,7 @@ void ExpertExchange::swap_expert() {
 
 void ExpertExchange::spoil_rows(const std::function<void()>& spoil) {
   fetch_rows();
-  if (rows_in() == 0) return receive_->flip(-1);
+  if (rows_in() == 0) return flip_guard();
   spoil();
   store_rows();
 }

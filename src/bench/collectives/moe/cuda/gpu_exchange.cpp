@@ -374,4 +374,8 @@ void GpuExchange::store_sums() {
   attempt("copying sums", [&] { store(there_->sums, *sums_); });
 }
 
+void GpuExchange::flip_guard() {
+  attempt("spoiling a guard zone", [&] { there_->receive->flip(-1); });
+}
+
 }  // namespace cb::moe

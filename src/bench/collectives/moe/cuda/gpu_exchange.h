@@ -76,6 +76,7 @@ class GpuExchange final : public ExpertExchange {
   void store_rows() override;
   void fetch_sums() override;
   void store_sums() override;
+  void flip_guard() override;
   void upload_routes();
   void look_at_guards();
   void await_exchange(const char* what);

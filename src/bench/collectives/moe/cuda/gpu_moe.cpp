@@ -16,6 +16,8 @@ using namespace moe;
 
 constexpr const char* kGpuMoe = "clusterbench moe";
 constexpr double kShareOfGpu = 0.85;  // kernels and the library need some too
+// A group of NCCL takes 2048 operations, and each rank sends to and receives from all.
+constexpr int kMostRanksOfMoe = 1024;
 
 // Collective. Where the GPU of one rank fails, all ranks throw.
 void require_all(Context& context, const GpuUnit& unit, const char* what,
@@ -68,6 +70,11 @@ std::unique_ptr<ExpertExchange> make_gpu_exchange(const GpuMoeTools& tools, Rout
 }  // namespace
 
 std::vector<Record> measure_gpu_moe(Context& context, const Params& params) {
+  if (context.comm.size() > kMostRanksOfMoe)
+    throw UsageError(kGpuMoe, "--device",
+                     fmt::format("gpu takes at most {} ranks: a group of NCCL has two operations "
+                                 "for each",
+                                 kMostRanksOfMoe));
   auto opened = nccl::open_rank_gpu(context, kGpuMoe);
   if (const auto* why = std::get_if<Said>(&opened)) return skipped_record("moe", params, *why);
   const auto& mine = std::get<nccl::RankGpu>(opened);

@@ -8,11 +8,26 @@ namespace {
 
 constexpr size_t kMostRanksTold = 64;
 
+// Collective. The first use of the GPUs: one that refuses a stream leaves nobody waiting.
+Devices gpus_of(Context& context, const GpuSession& session) {
+  Devices out;
+  Said failed;
+  for (const GpuUnit& unit : session.units()) {
+    try {
+      out.push_back(std::make_unique<Gpu>(unit.device));
+    } catch (const std::exception& e) {
+      failed = said("said.of", context.who(), gpu_failure(unit, "making a stream", e));
+    }
+  }
+  failed = agreed(context, failed);
+  if (!failed.empty()) throw Error(failed);
+  return out;
+}
+
 // Collective. The map of the ranks, each of which must have a GPU of its own.
 std::string require_gpus_apart(Context& context, const GpuSession& session,
                                const std::string& subject) {
-  Devices mine;
-  for (const GpuUnit& unit : session.units()) mine.push_back(std::make_unique<Gpu>(unit.device));
+  Devices mine = gpus_of(context, session);
   const auto map = gather_rank_map(context, mine, "");
   Problems problems;
   check_rank_map(map, problems);
