@@ -85,13 +85,15 @@ def test_figures_follow_from_one_another(sweep, at, batch):
     assert samples(record, "bytes_per_second") == pytest.approx([(weights + batch * 128 * (7 + i % 4)) / s for i, s in enumerate(steps)])
 
 
-def test_a_driver_that_records_no_graph_is_told_and_changes_no_token(sweep, tmp_path):
-    done, records = infer(tmp_path, "--batch", "1,3", cuda="no_capture=900")
+@pytest.mark.parametrize("cuda, call", [("no_capture=900", "cudaStreamBeginCapture"), ("no_end=901", "cudaStreamEndCapture")])
+def test_a_driver_that_records_no_graph_is_told_and_changes_no_token(sweep, tmp_path, cuda, call):
+    """From the begin, and behind all that was to be recorded."""
+    done, records = infer(tmp_path, "--batch", "1,3", cuda=cuda)
     assert done.returncode == 0, done.stdout + done.stderr
     assert digests(records) == digests(sweep)[:2]
     for record in records:
         assert "kernel by kernel, not as a CUDA graph: " in record["facts"]["graph"]
-        assert "cudaStreamBeginCapture" in record["facts"]["graph"] and not failed(record)
+        assert call in record["facts"]["graph"] and "dmesg" not in record["facts"]["graph"] and not failed(record)
 
 
 def test_bf16_halves_the_cache_and_what_a_step_reads(sweep, tmp_path):

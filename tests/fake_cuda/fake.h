@@ -13,6 +13,7 @@
 //   fail_memory_info@0=2  asking for its free memory the second time fails
 //   no_kernels=209        CUDA's error for asking for a kernel; 209: none for the device
 //   no_capture=900        CUDA's error for beginning to record a graph
+//   no_end=901            … for ending it: something in it could not be recorded
 //   blas=7                cublasLtCreate gives that status
 //   blas_meets_death@1=1  the device dies while cuBLASLt looks for algorithms
 //   hang@1=40             … never ends; CLUSTERBENCH_FAKE_CUDA_HUNG names a file that is made when

@@ -357,6 +357,11 @@ cudaError_t cudaStreamEndCapture(cudaStream_t queue, cudaGraph_t* out) {
   Stream& stream = stream_of(queue);
   stream.capturing = false;
   auto* graph = new std::vector<Node>(std::exchange(stream.nodes, {}));
+  if (const auto code = static_cast<int>(fake::number("no_end", stream.device, 0)); code != 0) {
+    delete graph;
+    *out = nullptr;
+    return result(static_cast<cudaError_t>(code));
+  }
   *out = reinterpret_cast<cudaGraph_t>(graph);
   return cudaSuccess;
 }

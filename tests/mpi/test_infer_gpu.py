@@ -80,12 +80,13 @@ def test_without_a_graph_the_exchanges_are_seen(job, stand_ins, alone):
         assert min(of_entity(record, entity, "exposed_communication_seconds")[0]) > 0
 
 
-def test_one_rank_that_records_no_graph_makes_all_of_its_matrices_go_without(job, stand_ins, alone):
+@pytest.mark.parametrize("cuda, call", [("no_capture@1=900", "cudaStreamBeginCapture"), ("no_end@1=901", "cudaStreamEndCapture")])
+def test_one_rank_that_records_no_graph_makes_all_of_its_matrices_go_without(job, stand_ins, alone, cuda, call):
     """An exchange of a recorded step meets only exchanges of recorded steps."""
-    stand_ins(cuda="no_capture@1=900")
+    stand_ins(cuda=cuda)
     record = generated(job, 2, "--tp", "2")
     assert record["facts"]["tokens_digest"] == alone["facts"]["tokens_digest"] and "one launch" not in record["facts"]["graph"]
-    assert "cudaStreamBeginCapture" in record["facts"]["graph"] and "another rank" in record["facts"]["graph"]
+    assert call in record["facts"]["graph"] and "another rank" in record["facts"]["graph"]
     assert "dmesg" not in record["facts"]["graph"]
 
 

@@ -282,7 +282,7 @@ struct Deep {
     parameters = std::make_unique<Parameters<float>>(*backend, stage, 7);
     backend->freeze(parameters->weights(), parameters->count());
     generator = std::make_unique<Generator<float>>(*backend, fabric, stage, *parameters,
-                                                   Generation{1, 40, 4}, text, 0);
+                                                   Generation{1, 16, 3}, text, 0);
   }
   // What attention of that share of the heads adds in decode steps is lost.
   double error_without(int64_t heads) {
@@ -296,7 +296,7 @@ struct Deep {
         for (size_t i = 0; i < static_cast<size_t>(heads * 8); ++i) w[out + row * 64 + i] = 0;
     }
     set(w);
-    while (generator->chosen() < 4) CHECK(generator->step().finite);
+    while (generator->chosen() < 3) CHECK(generator->step().finite);
     set(whole);
     return generator->compare_without_cache().value;
   }
@@ -321,8 +321,8 @@ TEST_CASE("bf16: the limit lies between roundings and an attention that is lost"
     CAPTURE(layers);
     Deep whole(layers), damaged(layers);
     const double limit = cache_limit(whole.stage.shape, true);
-    CHECK(whole.error_without(0) < limit / 2);    // 0.0007 and 0.0009 were seen
-    CHECK(damaged.error_without(1) > 2 * limit);  // 0.12 and 0.09
+    CHECK(whole.error_without(0) < limit / 2);    // 0.0010 and 0.0016 were seen
+    CHECK(damaged.error_without(1) > 2 * limit);  // 0.13 and 0.08
   }
 }
 
