@@ -72,6 +72,14 @@ def test_a_gpu_that_fails_or_hangs_is_named_and_the_other_goes_on(tmp_path):
         assert "has not finished CG on a cube of edge" in failed(record)["gpu", "1"] and metric(record, "time_seconds", "0")
 
 
+@pytest.mark.parametrize("dies, launch, ranks", [("0", 1, 2), ("1", 20, 0)])
+def test_a_gpu_may_fail_before_the_sets(tmp_path, dies, launch, ranks):
+    """While its problem is made, and while its checks run."""
+    record = run(tmp_path, devices=2, cuda=f"die@{dies}={launch}", ranks=ranks, code=1)
+    other = "10"[int(dies)]
+    assert set(failed(record)) == {("gpu", dies)} and metric(record, "time_seconds", other) and not metric(record, "time_seconds", dies)
+
+
 @pytest.mark.parametrize("slow", "01")
 def test_a_slow_gpu_does_not_make_the_other_slow(tmp_path, slow):
     shared = "start=0 launch=1e-7"

@@ -75,13 +75,15 @@ TEST_CASE("a GPU's solution is 1 everywhere, sooner with the preconditioner, the
   CgUnit unit(kGpu, 24, 60);  // levels of 24, 12, 6 and 3: the last cube is odd
   double error = 0;
   const int with = solve_to(unit, true, error);
-  CHECK(with == 19);
+  CHECK(with >= 18);  // 19; compilers round differently. Without the coarser cubes: 22
+  CHECK(with <= 20);
   CHECK(error < 1e-6);
   const double residual = unit.residual();
   CHECK(std::abs(unit.true_residual() - residual) < 1e-12);
   const int without = solve_to(unit, false, error);
   CHECK(error < 1e-6);
-  CHECK(without == 39);
+  CHECK(without >= 38);
+  CHECK(without <= 40);
   CHECK(solve_to(unit, true, error) == with);
   CHECK(unit.residual() == residual);
   CHECK(unit.true_residual(true) > 1e-4);
