@@ -94,7 +94,7 @@ def test_a_gpu_that_packs_late_is_named_by_its_row(job, gpus):
 
 # The kernels of the first check: places, rows, 24 times guard zones, sums, 12 times guard zones, sums, 12 times guard zones.
 @pytest.mark.parametrize("cuda, words", [
-    ("die@1=5", "cudaErrorLaunchFailure"),
+    ("die@1=2", "cudaErrorLaunchFailure"),
     ("hang@1=3", "CUDA device 1 has not finished verify_byte after 1 s: it hangs"),
     ("hang@1=27", "CUDA device 1 has not finished adding results after 1 s: it hangs"),
     ("hang@1=53", "CUDA device 1 has not finished finding the places of tokens after 1 s: it hangs")])
