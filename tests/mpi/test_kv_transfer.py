@@ -126,7 +126,7 @@ def test_one_page_alone_can_be_swapped_only_with_the_next_layers(job):
 @pytest.mark.parametrize("ranks, args, text", [
     (2, ["--tp", "3"], "2 heads of keys and values cannot be divided among 3 ranks"),
     (2, ["--head-dim", "1", "--kv-heads", "1", "--page-tokens", "1"], "a page has 4 bytes; it needs a multiple of 8, at least 32"),
-    (2, ["--backend", "nccl", "--window", "2049"], "--window: a group of NCCL takes at most 2048 operations"),
+    (2, ["--backend", "nccl", "--window", "2049"], "a group of NCCL takes at most 2048 operations"),
     (2, ["--pack", "--join"], "--pack has no pages to join"),
     (2, ["--inject-fault", "drop@2"], "there is no rank 2"),
     (5, ["--inject-fault", "drop@4"], "rank 4 has no partner"),

@@ -38,19 +38,11 @@ struct PairTools {
   int& transfers;  // of this rank
 };
 
-nccl::Devices devices_of_pair(const GpuUnit& unit, double hang_after) {
-  auto gpu = std::make_unique<nccl::Gpu>(unit.device);  // selects it
-  gpu->hang_after(hang_after);
-  nccl::Devices out;
-  out.push_back(std::move(gpu));
-  return out;
-}
-
 // What lies on the GPU, left behind there where it has failed: freeing would wait for what is
 // queued, perhaps for ever.
 struct PoolOnGpu {
   PoolOnGpu(const GpuUnit& unit, double hang_after, uint64_t bytes)
-      : devices(devices_of_pair(unit, hang_after)),
+      : devices(nccl::gpu_alone(unit, hang_after)),
         gpu(static_cast<nccl::Gpu*>(devices.front().get())),
         pool(room(bytes)) {}
 
@@ -333,7 +325,7 @@ class NcclPairs final : public NcclWires {
   NcclPairs(Context& context, nccl::RankGpu mine, double hang_after)
       : context_(context),
         mine_(std::move(mine)),
-        devices_(devices_of_pair(mine_.unit(), hang_after)),
+        devices_(nccl::gpu_alone(mine_.unit(), hang_after)),
         near_(context, devices_),
         pair_(pair_of(context)),
         hang_after_(hang_after) {}

@@ -23,18 +23,10 @@ bool went_well(nccl::abi::Result result) {
   return result == nccl::abi::kSuccess || result == nccl::abi::kInProgress;
 }
 
-nccl::Devices device_of(const GpuUnit& unit, double hang_after) {
-  auto gpu = std::make_unique<nccl::Gpu>(unit.device);  // selects it
-  gpu->hang_after(hang_after);
-  nccl::Devices out;
-  out.push_back(std::move(gpu));
-  return out;
-}
-
 }  // namespace
 
 GpuExchange::OnGpu::OnGpu(const GpuExchange& of, const GpuUnit& unit)
-    : devices(device_of(unit, of.tools_.hang_after)),
+    : devices(nccl::gpu_alone(unit, of.tools_.hang_after)),
       gpu(static_cast<nccl::Gpu*>(devices.front().get())),
       tokens(gpu->buffer(of.tokens_->bytes(), nullptr)),
       send(gpu->buffer(of.out_.bytes(), nullptr)),

@@ -58,6 +58,14 @@ void RankGpu::describe(Record& record) const {
   record.facts["rank_map"] = map;
 }
 
+Devices gpu_alone(const GpuUnit& unit, double hang_after) {
+  auto gpu = std::make_unique<Gpu>(unit.device);
+  gpu->hang_after(hang_after);
+  Devices out;
+  out.push_back(std::move(gpu));
+  return out;
+}
+
 Said gpu_failure(const GpuUnit& unit, const char* what, const std::exception& e) {
   return said("coll.gpu_failed", entity_name(unit.entity), unit.device.uuid, what, said_by(e));
 }
