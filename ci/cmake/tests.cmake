@@ -226,8 +226,9 @@ foreach(name fake_nccl fake_nccl_old)
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/reduce.cpp
               ${PROJECT_SOURCE_DIR}/tests/fake_nccl/streams.cpp)
   target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
-  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY
-                                           ${PROJECT_BINARY_DIR}/fake)
+  # The program with the stand-in runtime exports types of the same names, which are others.
+  set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake
+                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endforeach()
 target_compile_definitions(fake_nccl_old PRIVATE CB_FAKE_OLD)
 add_dependencies(unit_bench fake_nccl)

@@ -199,7 +199,8 @@ def test_beyond_the_capacity_no_latency_is_given_and_the_reason_is(tmp_path):
     names = {m["name"] for m in record["metrics"]}
     assert not names & {"queueing_seconds", "request_first_token_seconds", "request_first_token_p90_seconds", "request_seconds"}
     assert any("the queue grows without end" in n and "--requests alone" in n for n in record["notes"])
-    assert set(values(record, "requests_of_generation")[1:]) == {2}
+    # The first takes what has come by then, one or two, so one may be left for the last.
+    assert set(values(record, "requests_of_generation")[1:-1]) == {2}
     assert values(record, "capacity_requests_per_second")[0] < 1e6 and values(record, "requests_per_second")[0] < 1e6
     assert values(record, "busy_share")[0] > 0.2
     assert len(values(record, "request_token_seconds")) == 50
