@@ -191,6 +191,7 @@ GpuLinks::GpuLinks(const LaneTools& tools, const Layout& layout)
     return std::ranges::any_of(lanes_, [](const auto& lane) { return lane->exchanging(); });
   });
   tools_.queue.around_launches(each(&Lane::before_launch), each(&Lane::behind_launch));
+  connect_stages();
 }
 
 GpuLinks::~GpuLinks() {
@@ -219,12 +220,36 @@ void GpuLinks::add_pipeline(const Layout& layout, const Coordinates& at) {
     Lane* upward = add(colour, at.stage, ranks, paired);
     Lane* downward = add(colour, at.stage, ranks, paired);
     if (!paired) continue;
+    between_stages_.push_back({upward, is_lower});
+    between_stages_.push_back({downward, !is_lower});
     Neighbour& to = is_lower ? next : previous;
     to.to = is_lower ? upward : downward;
     to.from = is_lower ? downward : upward;
   }
   fabric_.pipeline =
       std::make_unique<GpuPipeline>(layout.pipeline, at.stage, previous, next, tools_.queue);
+}
+
+// The library connects two ranks within the first message between them, and the call that queues it
+// comes back only when both have called. In a step a neighbour may have something to do before.
+void GpuLinks::connect_stages() {
+  if (between_stages_.empty()) return;
+  auto word = std::make_unique<cuda::DeviceMemory>(sizeof(float));
+  auto* const data = static_cast<float*>(word->data());
+  try {
+    for (const auto [lane, sends] : between_stages_) {
+      lane->start("connecting", [&](LaneComm comm, LaneStream stream) {
+        const nccl::Functions& call = lane->library();
+        const int peer = 1 - lane->rank();
+        return sends ? call.send(data, 1, kFloat32, peer, comm, stream)
+                     : call.recv(data, 1, kFloat32, peer, comm, stream);
+      });
+      LanePoint(*lane).wait();
+    }
+  } catch (...) {
+    static_cast<void>(word.release());  // giving it back may wait for what does not end
+    throw;
+  }
 }
 
 void GpuLinks::abort() noexcept {

@@ -28,9 +28,17 @@ class GpuLinks {
  private:
   Lane* add(int colour, int key, const Said& ranks, bool used);
   void add_pipeline(const Layout& layout, const Coordinates& at);
+  void connect_stages();
 
   LaneTools tools_;
+  // A lane between stages, and whether this rank sends by it.
+  struct OneWay {
+    Lane* lane;
+    bool sends;
+  };
+
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<OneWay> between_stages_;  // in an order that both ends of each have
   Fabric<float> fabric_;
 };
 
