@@ -14,9 +14,6 @@
 //   across=FUNCTION:KB        the same in a communicator over several hosts
 //   abort=local               an abort ends this rank's calls alone, as it does between GPUs of one
 //                             host: the others go on waiting. Else they are told a remote error
-//   connects                  the first send or receive between two ranks is a handshake: the end
-//   of
-//                             its group waits for the other rank's, as ncclTransportP2pSetup does
 //   destroy_hang=RANK         destroying this rank's communicator never ends
 //   duplicate                 refuses to make communicators, as for two ranks on one GPU
 //   no_register               says success for a registration and gives no handle
