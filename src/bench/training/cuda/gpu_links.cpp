@@ -237,14 +237,14 @@ void GpuLinks::connect_stages() {
   auto word = std::make_unique<cuda::DeviceMemory>(sizeof(float));
   auto* const data = static_cast<float*>(word->data());
   try {
-    for (const auto [lane, sends] : between_stages_) {
-      lane->start("connecting", [&](LaneComm comm, LaneStream stream) {
-        const nccl::Functions& call = lane->library();
-        const int peer = 1 - lane->rank();
-        return sends ? call.send(data, 1, kFloat32, peer, comm, stream)
-                     : call.recv(data, 1, kFloat32, peer, comm, stream);
+    for (const OneWay& way : between_stages_) {
+      way.lane->start("connecting", [&](LaneComm comm, LaneStream stream) {
+        const nccl::Functions& call = way.lane->library();
+        const int peer = 1 - way.lane->rank();
+        return way.sends ? call.send(data, 1, kFloat32, peer, comm, stream)
+                         : call.recv(data, 1, kFloat32, peer, comm, stream);
       });
-      LanePoint(*lane).wait();
+      LanePoint(*way.lane).wait();
     }
   } catch (...) {
     static_cast<void>(word.release());  // giving it back may wait for what does not end
