@@ -37,6 +37,9 @@ class PageWire {
   // Seconds from the first message until each layer's acknowledgement came.
   virtual std::vector<double> send(const TransferPlan& plan) = 0;
   virtual void receive(const TransferPlan& plan) = 0;
+  // Whether an end waits for one that has failed until somebody ends the job; else it has a
+  // deadline of its own, and says itself what it saw.
+  virtual bool waits_for_the_failed() const { return false; }
   // Facts of the record.
   virtual void describe(Record& record) const = 0;
 };

@@ -176,7 +176,7 @@ std::vector<double> KvSession::move(const TransferPlan& plan) {
 bool KvSession::failed() const { return other_end_failed_ || !failure_.empty(); }
 
 // An end that has failed does nothing more; any_ended() tells the others, and the job's side
-// channel where they do not come to that.
+// channel where they may not come to that.
 void KvSession::on_wire(const std::function<void()>& call) {
   if (failed()) return;
   try {
@@ -185,7 +185,7 @@ void KvSession::on_wire(const std::function<void()>& call) {
     other_end_failed_ = true;
   } catch (const std::exception& e) {
     failure_ = said("said.of", seat_.name, said_by(e));
-    context_.watchdog.fail(pack_said(failure_));
+    if (wire_.waits_for_the_failed()) context_.watchdog.fail(pack_said(failure_));
   }
 }
 

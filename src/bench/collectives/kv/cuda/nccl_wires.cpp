@@ -102,6 +102,7 @@ class NcclWire final : public PageWire {
       cuda::wait(gpu_->queue(), tools_.hang_after, "copying pages");
     });
   }
+  bool waits_for_the_failed() const override { return true; }
   void unload() override {
     guarded("copying pages", [&] {
       cuda::fetch(here_->data(), there_->pool->data(), here_->bytes(), gpu_->queue(),
