@@ -13,7 +13,8 @@ struct OfColumn {
   double value[lu_most_block];
 };
 struct PicksOfWarps {
-  LuPick value[block_threads / 32];
+  double size[block_threads / 32];
+  std::int64_t row[block_threads / 32];
 };
 struct Places {
   std::int32_t content[2 * lu_most_block];
@@ -44,10 +45,13 @@ __device__ LuPick block_pick(LuPick mine) {
     const long long row = __shfl_xor_sync(~0U, static_cast<long long>(mine.row), lanes);
     mine = larger(mine, {size, row});
   }
-  if (threadIdx.x % 32 == 0) tops.value[threadIdx.x / 32] = mine;
+  if (threadIdx.x % 32 == 0) {
+    tops.size[threadIdx.x / 32] = mine.size;
+    tops.row[threadIdx.x / 32] = mine.row;
+  }
   __syncthreads();
-  LuPick all = tops.value[0];
-  for (unsigned w = 1; w < block_threads / 32; ++w) all = larger(all, tops.value[w]);
+  LuPick all = {tops.size[0], tops.row[0]};
+  for (unsigned w = 1; w < block_threads / 32; ++w) all = larger(all, {tops.size[w], tops.row[w]});
   __syncthreads();  // the next call writes the same variable
   return all;
 }
