@@ -12,3 +12,8 @@ cb_damaged_kernel(one_position_more infer_attention "positions_seen(a) - first" 
 cb_damaged_kernel(no_meeting lu "    __syncthreads();\n    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if" "    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if")
 cb_damaged_kernel(all_colours cg "end = first + a.cube.points(colour);" "end = all;")
 cb_damaged_kernel(no_last_barrier moe "    __syncthreads();  // the next round writes the same variable\n" "")
+cb_damaged_kernel(no_mask train_flash "if (later + n * 8 + i % 2 >" "if (later + n * 8 + i % 2 > 1000 +")
+cb_damaged_kernel(mask_one_off train_flash "if (later + n * 8 + i % 2 >" "if (later + n * 8 + i % 2 > 1 +")
+cb_damaged_kernel(other_head train_flash "static_cast<int>(blockIdx.x / share)" "static_cast<int>(blockIdx.x / share ^ 1)")
+cb_damaged_kernel(shifted_tile train_flash "at.v(), at.stride, first," "at.v(), at.stride, first + 1,")
+cb_damaged_kernel(no_rescaling train_flash "r.out[m][n][2 * i] *= before;" "")
