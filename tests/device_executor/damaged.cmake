@@ -17,3 +17,8 @@ cb_damaged_kernel(mask_one_off train_flash "if (later + n * 8 + i % 2 >" "if (la
 cb_damaged_kernel(other_head train_flash "static_cast<int>(blockIdx.x / share)" "static_cast<int>(blockIdx.x / share ^ 1)")
 cb_damaged_kernel(shifted_tile train_flash "at.v(), at.stride, first," "at.v(), at.stride, first + 1,")
 cb_damaged_kernel(no_rescaling train_flash "r.out[m][n][2 * i] *= before;" "")
+cb_damaged_kernel(keys_no_mask train_flash_backward "if (Hides && later + n * 8 + i % 2 < i" "if (Hides && later + n * 8 + i % 2 < -1000 + i")
+cb_damaged_kernel(queries_mask_one_off train_flash_backward "if (Hides && later + n * 8 + i % 2 > m" "if (Hides && later + n * 8 + i % 2 > 1 + m")
+cb_damaged_kernel(first_head_only train_flash_backward "tile.head < share; turn" "tile.head < 1; turn")
+cb_damaged_kernel(no_dots train_flash_backward "make_float2(log_sum * flash_log2_e, dot)" "make_float2(log_sum * flash_log2_e, 0 * dot)")
+cb_damaged_kernel(stale_stage train_flash_backward "    copies_wait<0>();\n    __syncthreads();\n    const int first" "    __syncthreads();\n    const int first")
