@@ -9,6 +9,7 @@
 #include "bench/training/cuda/cuda_attention.h"
 #include "bench/training/cuda/cuda_recording.h"
 #include "bench/training/cuda/device_queue.h"
+#include "bench/training/cuda/flash_attention.h"
 #include "bench/training/cuda/frozen_weights.h"
 #include "bench/training/cuda/scratch.h"
 #include "bench/training/prediction.h"
@@ -137,7 +138,7 @@ class CudaBackend final : public GpuBackend {
   void attention(const float* qkv, float* out, float* log_sums, const AttentionShape& s) override {
     queue_->begin(Work::attention);
     ++ledger_.attention_forwards;
-    tools(s, 1).forward(qkv, out, log_sums, s);
+    attend(qkv, out, log_sums, s);
   }
   void append(const float* qkv, float* cache, const AttentionShape& s) override {
     begin(Work::elementwise, s.tokens() * s.kept(), 2);
@@ -157,12 +158,14 @@ class CudaBackend final : public GpuBackend {
     if (!narrow_cache()) return tools(s, 1).forward_cached(qkv, cache, out, log_sums, s);
     // The library rounds keys and values as the cache has them, and nothing is past.
     if (s.past > 0) throw Error("a cache of bf16 is read by one token a sequence");
-    tools(s, 1).forward(qkv, out, log_sums, s);
+    attend(qkv, out, log_sums, s);
   }
   void attention_backward(const float* qkv, const float* out, const float* dout,
                           const float* log_sums, float* dqkv, const AttentionShape& s) override {
     queue_->begin(Work::attention);
     ++ledger_.attention_backwards;
+    if (attention_is_fused(s, settings_))
+      return fused(s, true).backward(qkv, out, dout, log_sums, dqkv, s);
     tools(s, 2).backward(qkv, out, dout, log_sums, dqkv, s);
   }
 
@@ -395,6 +398,19 @@ class CudaBackend final : public GpuBackend {
     return {*queue_, [this](const auto& product) { multiply(product); }, rows, scratch};
   }
 
+  // Room of products' operands serves, for both are used in the order of the stream.
+  FlashAttention fused(const AttentionShape& s, bool backward) {
+    FlashAttention out{*queue_, narrow_a_.of(s.tokens() * s.stride())};
+    if (!backward) return out;
+    out.narrow_dout = narrow_b_.of(s.tokens() * s.heads * s.dim);
+    out.dots = dots_.of(FlashAttention::dots_of(s));
+    return out;
+  }
+  void attend(const float* qkv, float* out, float* log_sums, const AttentionShape& s) {
+    if (attention_is_fused(s, settings_)) return fused(s, false).forward(qkv, out, log_sums, s);
+    tools(s, 1).forward(qkv, out, log_sums, s);
+  }
+
   // The host's own numbers, so that both turn by the same angles.
   void require_angles(const AttentionShape& s) {
     const int64_t half = s.dim / 2, positions = std::max(s.past + s.sequence, s.capacity);
@@ -413,7 +429,7 @@ class CudaBackend final : public GpuBackend {
   std::unique_ptr<cublaslt::Products> products_;
   Ledger ledger_;
   std::shared_ptr<int64_t> allocated_ = std::make_shared<int64_t>(0);
-  Scratch<float> scores_{*queue_}, parts_{*queue_}, attention_parts_{*queue_};
+  Scratch<float> scores_{*queue_}, parts_{*queue_}, attention_parts_{*queue_}, dots_{*queue_};
   std::shared_ptr<FrozenWeights> frozen_ = std::make_shared<FrozenWeights>();
   Scratch<double> numbers_{*queue_};
   Scratch<kernels::HashResult> hashes_{*queue_};
@@ -431,13 +447,19 @@ std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
   return std::make_unique<CudaBackend>(library, settings);
 }
 
+bool attention_is_fused(const AttentionShape& shape, const CudaSettings& settings) {
+  return settings.bf16 && FlashAttention::takes(shape);
+}
+
 double cuda_scratch_bytes(const Stage& stage, const CudaSettings& settings) {
   constexpr int64_t kParts = 4 << 20;  // bytes of parts of sums
   const AttentionShape s = stage.attention();
-  const int64_t scores = CudaAttention::scores_of(s, settings.attention_block_rows);
+  const bool fused = attention_is_fused(s, settings);
+  const int64_t scores = fused ? 0 : CudaAttention::scores_of(s, settings.attention_block_rows);
   // Each of the two largest operands is smaller than the largest probe, or scores.
   const int64_t narrow = settings.bf16 ? std::max(probe_elements(stage), scores) : 0;
-  const int64_t own = 2 * scores + s.tokens() + s.sequence * s.dim;
+  const int64_t dots = fused ? FlashAttention::dots_of(s) : 0;
+  const int64_t own = 2 * scores + dots + s.tokens() + s.sequence * s.dim;
   return static_cast<double>(own * kFloat + 2 * narrow * 2 + kParts +
                              static_cast<int64_t>(cublaslt::Products::kWorkspaceBytes));
 }

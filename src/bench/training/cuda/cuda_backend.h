@@ -38,6 +38,10 @@ class GpuBackend : public Backend<float> {
 std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
                                          const CudaSettings& settings = {});
 
+// Whether the backend computes this attention without scores in memory (FlashAttention), or as
+// products and softmax.
+bool attention_is_fused(const AttentionShape& shape, const CudaSettings& settings);
+
 // What the backend allocates by itself while it computes such steps: bytes of scores, tokens and
 // the library's room.
 double cuda_scratch_bytes(const Stage& stage, const CudaSettings& settings = {});

@@ -72,7 +72,10 @@ class GpuTraining {
   void add_facts() {
     session_.describe(record_);
     add_training_facts(record_, options_);
-    record_.facts["attention"] = said("train.attention_batched", settings_.attention_block_rows);
+    record_.facts["attention"] =
+        attention_is_fused(stage_.attention(), settings_)
+            ? said("train.attention_fused")
+            : said("train.attention_batched", settings_.attention_block_rows);
     record_.facts["library"] = "cuBLASLt " + library_.version();
     record_.facts["precision"] = said(settings_.bf16 ? "train.bf16_products" : "train.plain_fp32");
     if (!tools_.nccl) return;
