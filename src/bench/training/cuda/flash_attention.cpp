@@ -6,8 +6,8 @@ namespace cb::training {
 
 bool FlashAttention::takes(const AttentionShape& s) {
   constexpr int64_t kMostSequences = 65535;  // a grid's second side
-  return kernels::train_flash_takes(s.dim) && s.past == 0 && s.batch <= kMostSequences &&
-         s.sequence <= kernels::train_flash_longest;
+  return kernels::train_flash_takes(s.dim) && s.heads % s.kv_heads == 0 && s.past == 0 &&
+         s.batch <= kMostSequences && s.sequence <= kernels::train_flash_longest;
 }
 
 int64_t FlashAttention::dots_of(const AttentionShape& s) {
