@@ -12,3 +12,6 @@ cb_damaged_kernel(one_position_more infer_attention "positions_seen(a) - first" 
 cb_damaged_kernel(no_meeting lu "    __syncthreads();\n    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if" "    for (Row j = threadIdx.x; j < e.count; j += block_threads)\n      if")
 cb_damaged_kernel(all_colours cg "end = first + a.cube.points(colour);" "end = all;")
 cb_damaged_kernel(no_last_barrier moe "    __syncthreads();  // the next round writes the same variable\n" "")
+cb_damaged_kernel(one_set lu_narrow "return space.candidates[turn % 2];" "return space.candidates[0 * turn];")
+cb_damaged_kernel(no_replaced lu_narrow "  await(&space.turns[lu_most_picks], turn);\n" "")
+cb_damaged_kernel(one_missing lu_narrow "if (first == column) tell(" "if (first == column && done != 2) tell(")
