@@ -22,3 +22,6 @@ cb_damaged_kernel(queries_mask_one_off train_flash_backward "if (Hides && later 
 cb_damaged_kernel(first_head_only train_flash_backward "tile.head < share; turn" "tile.head < 1; turn")
 cb_damaged_kernel(no_dots train_flash_backward "make_float2(log_sum * flash_log2_e, dot)" "make_float2(log_sum * flash_log2_e, 0 * dot)")
 cb_damaged_kernel(stale_stage train_flash_backward "    copies_wait<0>();\n    __syncthreads();\n    const int first" "    __syncthreads();\n    const int first")
+cb_damaged_kernel(one_set lu_narrow "return space.candidates[turn % 2];" "return space.candidates[0 * turn];")
+cb_damaged_kernel(no_replaced lu_narrow "  await(&space.turns[lu_most_picks], turn);\n" "")
+cb_damaged_kernel(one_missing lu_narrow "if (first == column) tell(" "if (first == column && done != 2) tell(")
