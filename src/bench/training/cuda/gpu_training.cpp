@@ -133,7 +133,7 @@ class GpuTraining {
     context_.watchdog.note("measuring the parts alone");
     const Prediction parts =
         predict(context_.comm, backend, fabric, stage_, measured.ledger, trainer);
-    add_rank_figures(record_, self_, measured, parts);
+    add_rank_figures(record_, self_, options_.layout, measured, parts);
     record_.add("share_of_gemm", self_,
                 share_of(best_product_rate(backend, measured.ledger), options_, measured));
     add_shares(measured);
