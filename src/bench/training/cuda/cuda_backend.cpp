@@ -321,8 +321,8 @@ class CudaBackend final : public GpuBackend {
         static_cast<double>(elements * passes * kFloat);
   }
   bool narrow_cache() const { return settings_.generates && settings_.bf16; }
-  static bool has_few_rows(const Product<float>& p) {
-    return p.shape.m <= kernels::infer_most_rows && !p.transpose_a && p.transpose_b &&
+  bool has_few_rows(const Product<float>& p) const {
+    return p.shape.m <= most_own_rows(settings_) && !p.transpose_a && p.transpose_b &&
            p.alpha == 1 && p.beta == 0;
   }
   void multiply_few_rows(const Product<float>& p) {
@@ -412,6 +412,10 @@ class CudaBackend final : public GpuBackend {
 };
 
 }  // namespace
+
+int64_t most_own_rows(const CudaSettings& settings) {
+  return settings.bf16 ? 2 : kernels::infer_most_rows;
+}
 
 std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
                                          const CudaSettings& settings) {
