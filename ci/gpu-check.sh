@@ -87,6 +87,7 @@ find_library() {
 }
 find_library CLUSTERBENCH_CUBLASLT_LIBRARY libcublasLt.so
 find_library CLUSTERBENCH_NCCL_LIBRARY libnccl.so
+find_library CLUSTERBENCH_CUFILE_LIBRARY libcufile.so
 
 : >"$out/steps.tsv"
 begun_all=$SECONDS child=''
@@ -166,6 +167,23 @@ measure preflight 0 30 preflight
 for test in "$programs"/gpu_*; do
   step "$(basename "$test")" 0 45 "$test"
 done
+# Workloads: a training step of an eight-billion decoder's slice beside PyTorch's, tokens, equations.
+slice=(--device gpu --dtype bf16 --model llama-8b)
+measure train-8b 0 60 train "${slice[@]}" --layers 4 --sequence 4096 --micro-batch 1 --steps 12 --warm-up-steps 3 --twin-every 6
+step reference-train 0,3 60 python3 ci/compare_train.py --in-torch slice-8b-4096 --device gpu --threads 1 --steps 9 --warm 3
+measure infer-8b 0 60 infer "${slice[@]}" --layers 8 --prompt 1024 --new-tokens 128 --batch 1,2,4,8,16 --repetitions 2
+measure lu 0 60 lu --device gpu
+measure cg 0 40 cg --device gpu --size 256
+# The same numbers as the processor's: losses of a training, tokens that are generated.
+for device in cpu gpu; do
+  measure "train-$device" 0 60 train --device "$device" --steps 200
+  measure "infer-$device" 0 60 infer --device "$device" --batch 1,4,16
+done
+measure fault-train 1 40 train --device gpu --steps 60 --inject-fault bitflip@0:1
+measure fault-infer 1 40 infer --device gpu --inject-fault nan@0:1
+# cuFile without nvidia-fs works in its compatibility mode; where it is not here the case is skipped.
+export CUFILE_ALLOW_COMPAT_MODE=true CUFILE_FORCE_COMPAT_MODE=true
+measure gds 0,3 60 gds --dir "$out" --size 256M --duration 1s --mode sync,batch,stream,bounce --allow-compat
 measure gemm-bf16 0 45 gemm --device gpu --dtype bf16 --size 8192 --warm-up 4s --duration 5s
 # The types that this GPU lacks are skipped, which is exit 3: so each type is a step of its own.
 for dtype in fp8_e4m3 fp64 tf32 fp16 int8 fp32 fp64_vector fp8_e5m2 fp4; do
