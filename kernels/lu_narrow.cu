@@ -33,29 +33,32 @@ __device__ LuPick larger(const LuPick& a, const LuPick& b) {
   return a.row <= b.row ? a : b;
 }
 // A thread without a row has one that loses against every other.
-__device__ LuPick no_pick() { return {-1, INT64_MAX}; }
+__device__ LuPick no_pick() { return {0, UINT32_MAX}; }
 
-// Of all lanes of the warp.
-__device__ LuPick warp_pick(LuPick mine) {
-  for (int lanes = 16; lanes > 0; lanes /= 2) {
-    const double size = __shfl_xor_sync(~0U, mine.size, lanes);
-    const long long row = __shfl_xor_sync(~0U, static_cast<long long>(mine.row), lanes);
-    mine = larger(mine, {size, row});
-  }
-  return mine;
+// Of all lanes of the warp. Sizes are not negative, so their bits are in the order of the sizes.
+__device__ LuPick warp_pick(const LuPick& mine) {
+  const auto bits = static_cast<std::uint64_t>(__double_as_longlong(mine.size));
+  const auto high = static_cast<unsigned>(bits >> 32), low = static_cast<unsigned>(bits);
+  const unsigned most = __reduce_max_sync(~0U, high);
+  const unsigned next = __reduce_max_sync(~0U, high == most ? low : 0);
+  const bool largest = high == most && low == next;
+  const unsigned row =
+      __reduce_min_sync(~0U, largest ? static_cast<unsigned>(mine.row) : UINT32_MAX);
+  return {__longlong_as_double(static_cast<long long>(std::uint64_t{most} << 32 | next)), row};
 }
 
 // Of all threads of the block.
-__device__ LuPick block_pick(LuPick mine) {
+__device__ LuPick block_pick(const LuPick& mine) {
   CB_SHARED(PicksOfWarps, tops);
-  mine = warp_pick(mine);
-  if (threadIdx.x % 32 == 0) {
-    tops.size[threadIdx.x / 32] = mine.size;
-    tops.row[threadIdx.x / 32] = mine.row;
+  constexpr unsigned warps = block_threads / 32;
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const LuPick top = warp_pick(mine);
+  if (lane == 0) {
+    tops.size[warp] = top.size;
+    tops.row[warp] = top.row;
   }
   __syncthreads();
-  LuPick all = {tops.size[0], tops.row[0]};
-  for (unsigned w = 1; w < block_threads / 32; ++w) all = larger(all, {tops.size[w], tops.row[w]});
+  const LuPick all = warp_pick(lane < warps ? LuPick{tops.size[lane], tops.row[lane]} : no_pick());
   __syncthreads();  // the next call writes the same variable
   return all;
 }
@@ -274,7 +277,8 @@ int queue_if_held(const LuPanel& panel, Row begin, Row end, void* stream, bool l
 static_assert(lu_most_picks <= block_threads && 2 * lu_narrow == 32);
 
 int launch_lu_narrow(const LuPanel& panel, std::int64_t begin, std::int64_t end, void* stream) {
-  if (end - begin > lu_narrow || end > panel.columns || end > panel.rows)
+  if (end - begin > lu_narrow || end > panel.columns || end > panel.rows ||
+      panel.rows >= UINT32_MAX)
     return cudaErrorInvalidValue;
   bool held_all = false;
   int e = queue_if_held<1>(panel, begin, end, stream, false, held_all);
