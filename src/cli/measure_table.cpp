@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -221,7 +220,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   // No mark of success below a failure.
   if (failures.empty() && !missing.failed() && checks > 0)
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
-  return out + note_lines(std::move(notes), measured);
+  return out + note_lines(notes, measured);
 }
 
 std::string failed_check_lines(const Document& document, const CaseInfo& info) {
