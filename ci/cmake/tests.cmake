@@ -66,7 +66,7 @@ foreach(room core sys kernels model judge import profiles campaign report bench 
     endif()
     set_tests_properties(${shards} PROPERTIES LABELS unit TIMEOUT ${cb_unit_timeout}
                          ENVIRONMENT "${test_environment}")
-    if(room MATCHES "^(campaign|profiles)$") # the one waits for processes, beside which others compute
+    if(room MATCHES "^(campaign|kernels|profiles)$") # the one waits for processes, beside which others compute
       math(EXPR longer "3 * ${cb_unit_timeout}")
       set_tests_properties(${shards} PROPERTIES TIMEOUT ${longer})
     endif()
