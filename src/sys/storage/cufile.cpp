@@ -45,11 +45,21 @@ constexpr unsigned kAllFixedAndAligned = 0xF;
 // Not a valid count of bytes: it is in a slot until cuFile writes the request's result.
 constexpr ssize_t kNotYet = std::numeric_limits<ssize_t>::min();
 
+// cuFile 1.15.1 refuses a file of whose volume udev knows nothing with 5027, older ones with 5030
+// (rapidsai/kvikio issue 33), in compatibility mode too.
+const char* next_step(int error) {
+  return error == 5027 || error == 5030
+             ? "cuFile asks udev for the file's volume: in a container mount the host's /run/udev "
+               "(docker: --volume /run/udev:/run/udev:ro), and take a filesystem of a block "
+               "device, no tmpfs and no overlay; cufile.log says more"
+             : "run gdscheck -p and look at cufile.log";
+}
+
 void check(const Status& status, const std::string& what) {
   if (status.error == 0) return;
-  throw Error(fmt::format("cuFile: {} failed: {}{}; next: run gdscheck -p and look at cufile.log",
-                          what, error_text(status.error),
-                          status.cuda != 0 ? fmt::format(", CUDA error {}", status.cuda) : ""));
+  throw Error(fmt::format("cuFile: {} failed: {}{}; next: {}", what, error_text(status.error),
+                          status.cuda != 0 ? fmt::format(", CUDA error {}", status.cuda) : "",
+                          next_step(status.error)));
 }
 
 // Explains a negative result of cuFileRead or cuFileWrite: -1 means errno, others are
