@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "labs/netns"))
+from fleet_faults import EVERYWHERE, FAULTS  # noqa: E402
 from gpu_node import GPUS, HEALTHY_CUDA, HEALTHY_NVML, NO_PCI, PRODUCTS, SMALL, entries_of, failing, of_gpu  # noqa: E402
 
 SCALE = 1e-6
+SEPARATOR = {"nccl": ","}  # of a stand-in's words, where it is no space
 SIZE = "16K"  # of what a collective moves
 BUSY = "burn.sustained"  # a burn of a second has too few steps to say whether its rate holds
 
@@ -25,40 +27,6 @@ SMALL_FLEET = SMALL | {
     "gds": {"size": "4M", "queue-depth": 4, "duration": "400ms"}, "nccl": {"size": SIZE, "iterations": 3, "duration": None, "checks": 2},
     "locate": {"size": "32K", "duration": "150ms", "tolerance": 0.25},
 }
-
-# Fault: what is changed on the second host (or for "across" and "without": on all hosts), the criterion that must fail, what it must
-# name, and what else may fail. GPU is that of the fault's own GPU in a run.
-FAULTS = {
-    "a node's collectives are a fifth slower": ({"node": 0.8}, "nccl.node.all_reduce", "host", "nccl.node."),
-    "another NCCL": ({"library": True}, "nccl.uniform", "host"),
-    "an NVLink is down": ({"nvml": "nvlinks_active@GPU={links_less_one}"}, "health.nvlinks_active", "gpu", "health.", "uniform"),
-    "half the PCIe lanes": ({"nvml": "pcie_lanes@GPU=8"}, "health.pcie_lanes_share", "gpu", "health."),
-    "a GPU a tenth slower": ({"cuda": "slow@GPU=0.9"}, "gemm.bf16.fleet", "gpu", "gemm.", "burn.", "memory.", "copy", "peer."),
-    "wrong products": ({"cuda": "flip@GPU=gemm"}, "gemm-bf16.product", "gpu", "gemm", "burn.", "step:"),
-    "the network carries a third less": ({"across": 0.67}, "nccl.all.all_reduce", "cluster", "nccl.all."),
-    "a rank of a node receives wrong data": ({"nccl": "wrong=3:2"}, "nccl.node.correct", "host", "nccl.", "step:"),
-    "a node behind its fellows": ({"node": 0.94}, "nccl.node.fleet", "host", "nccl.node."),
-    "a slow link": ({"link": "20mbit"}, "locate.suspects", "host"),
-    "a rank falls back to TCP": ({"nccl": "socket=1:1"}, "matrix.net.sockets", "host", "matrix.net.", "matrix.rail.", "matrix.grid."),
-    "host memory between GPU and NIC": ({"nccl": "no_gdr=2:1"}, "matrix.net.gpu-direct", "host", "matrix.rail.gpu-direct",
-                                        "matrix.grid.gpu-direct"),
-    "no NVLS on a node": ({"nccl": ",".join(f"no_nvls={rank}:1" for rank in range(GPUS))}, "matrix.p2p.nvls", "host"),
-    "cuFile copies through the host": ({"cufile": "compat"}, "gds-read.path", "host", "gds-", "step:"),
-    "wrong data from storage": ({"cufile": "wrong"}, "gds-read.data", "host", "gds-", "step:"),
-    "a host's storage is slower": ({"cufile_time": 12000}, "gds-read.fleet", "host", "gds-write.fleet"),
-    "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
-    # NCCL takes SHARP in all ranks or in none.
-    "a tray is of another NVLink domain": ({"nvml": "fabric_uuid=9"}, "matrix.domain.gpus", "host", "matrix.domain.", "uniform"),
-    "no NVLink between trays": ({"without": "nvl72"}, "matrix.domain.nvlink", "all hosts", "matrix.grid.", "matrix.rail."),
-    "SHARP does not start": ({"without": "sharp"}, "matrix.sharp.taken", "cluster"),
-    "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
-    "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
-}
-# Those that spoil the figures by which others are found have a run of their own.
-ALONE = {"the network carries a third less", "a rank of a node receives wrong data", "a node behind its fellows", "a slow link",
-         "a node of the matrix is slower", "wrong data in a node of the matrix", "cuFile copies through the host",
-         "a tray is of another NVLink domain", "no NVLink between trays", "wrong data from storage", "a host's storage is slower"}
-
 
 NO_IMEX = "nvlink_domain.imex_nodes"  # is read below /etc, which the hosts of the lab share with this machine
 # Of a port of 400 Gb/s, which bounds a rail: GB/s of bus bandwidth over several hosts.
@@ -88,20 +56,16 @@ def faults_of(profiles, profile):
     return [name for name, fault in FAULTS.items() if fault[1] in criteria]
 
 
-def batches_of(names):
-    """The faults of each run: [GPU -> name]."""
-    together = [name for name in names if name not in ALONE]
-    return [dict(enumerate(together, 1))] * bool(together) + [{3: name} for name in names if name in ALONE]
-
-
-def changes_of(faults, links):
-    """What the faults change, as FAULTS has it, each on its own GPU."""
+def changes_of(faults, host, links):
+    """What the faults change on the host, as FAULTS has it, each on its own GPU."""
     out = {}
-    for gpu, name in faults.items():
+    for (where, gpu), name in faults.items():
         for key, change in FAULTS[name][0].items():
+            if where != host and key not in EVERYWHERE:
+                continue
             if isinstance(change, str):
                 change = change.replace("GPU", str(gpu)).replace("{links_less_one}", str(links - 1))
-                change = " ".join(filter(None, [out.get(key), change]))
+                change = SEPARATOR.get(key, " ").join(filter(None, [out.get(key), change]))
             out[key] = change
     return out
 
@@ -147,7 +111,7 @@ def nccl_words(product, node=1.0, across=1.0, rails=False):
     return words
 
 
-def write_setup(build, place, lab, profile, changes, ports):
+def write_setup(build, place, lab, profile, faults, ports):
     """A file for each host, which the shell reads that becomes the host: what its stand-ins are told."""
     setup = place / "setup"
     setup.mkdir(parents=True, exist_ok=True)
@@ -156,11 +120,11 @@ def write_setup(build, place, lab, profile, changes, ports):
     links = figures.get("nvlinks", 18)
     fake = Path(build).resolve() / "fake"
     for i, host in enumerate(lab.hosts):
-        mine = changes if i == 1 else {}
-        nccl = nccl_words(product, mine.get("node", 1.0), changes.get("across", 1.0), ports > 0) + mine.get("nccl", "").split()
+        mine = changes_of(faults, i, links)
+        nccl = nccl_words(product, mine.get("node", 1.0), mine.get("across", 1.0), ports > 0) + mine.get("nccl", "").split(",")
         nccl += ["nvl72"] * tray
         domain = "fabric_uuid=7 fabric_clique=1" if tray else ""
-        nccl = [word for word in nccl if word != changes.get("without")]
+        nccl = [word for word in nccl if word and word != mine.get("without")]
         folder = library_folder(build, place, "2.27.5" if mine.get("library") else "2.28.9")
         variables = {
             "CLUSTERBENCH_CUBLASLT_LIBRARY": fake / "fake_cublaslt.so", "CLUSTERBENCH_NVML_LIBRARY": fake / "fake_nvml.so",
@@ -207,18 +171,15 @@ def scaled_fleet(profiles, profile):
 
 
 def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=900):
-    """With `faults`, GPU -> name: (exit code of run, the judgement as report gives it, what was printed)."""
+    """With `faults`, (index of the host, GPU) -> name: (exit code of run, the judgement as report gives it, what was printed)."""
     place = Path(place)
-    changes = changes_of(faults or {}, PRODUCTS[product_of(profile)].get("nvlinks", 18))
-    setup = write_setup(build, place, lab, profile, changes, ports)
+    setup = write_setup(build, place, lab, profile, faults or {}, ports)
     (place / "p").mkdir(exist_ok=True)
     (place / "p" / f"{profile}-scaled.json").write_text(json.dumps(scaled_fleet(Path(source) / "profiles", profile)))
     program, out = Path(build).resolve() / "bin/clusterbench_fake_gpu", place / "out"
-    for host in lab.hosts:  # to one rate, far below what the machine's processors carry
+    for i, host in enumerate(lab.hosts):  # to one rate, far below what the machine's processors carry
         lab.mend_link(host)
-        lab.slow_link(host, rate="100mbit")
-    if "link" in changes:
-        lab.slow_link(lab.hosts[1], rate=changes["link"])
+        lab.slow_link(host, rate=changes_of(faults or {}, i, 0).get("link", "100mbit"))
     done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
                     lab.write_hostfile(place / "hosts", gpus_of(profile))], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
     text = done.stdout + done.stderr
@@ -245,11 +206,11 @@ def explains(fault, criterion, part, host):
     return kind in ("cluster", "all hosts") or criterion.startswith(wide) or host in part or part == "cluster"
 
 
-def wrong_of(report, faults, host):
+def wrong_of(report, faults, hosts):
     """(faults whose criterion does not name them, what fails and is nothing that they do)."""
     bad = failing(report)
-    missing = [name for gpu, name in faults.items()
-               if not any(named(part, FAULTS[name][2], host, gpu) for part in bad.get(FAULTS[name][1], ()))]
+    missing = [name for (host, gpu), name in faults.items()
+               if not any(named(part, FAULTS[name][2], hosts[host], gpu) for part in bad.get(FAULTS[name][1], ()))]
     others = [(criterion, part) for criterion, parts in bad.items() for part in sorted(parts)
-              if not any(explains(name, criterion, part, host) for name in faults.values())]
+              if not any(explains(name, criterion, part, hosts[host]) for (host, _), name in faults.items())]
     return missing, others

@@ -1,0 +1,66 @@
+"""What can be wrong with one of several hosts of stand-in GPUs, and what must be named for it (gpu_fleet.py)."""
+from gpu_node import FAULTS as OF_A_NODE
+from gpu_node import GPUS
+
+# Fault: what is changed on its host ("across" and "without": on all hosts), the criterion that must fail, what it must name, and what
+# else may fail: criteria that begin with one of these words. GPU is that of the fault's own GPU in a run.
+OF_A_FLEET = {
+    "a node's collectives are a fifth slower": ({"node": 0.8}, "nccl.node.all_reduce", "host", "nccl.node."),
+    "another NCCL": ({"library": True}, "nccl.uniform", "host"),
+    "an NVLink is down": ({"nvml": "nvlinks_active@GPU={links_less_one}"}, "health.nvlinks_active", "gpu", "health.", "uniform"),
+    "half the PCIe lanes": ({"nvml": "pcie_lanes@GPU=8"}, "health.pcie_lanes_share", "gpu", "health."),
+    "a GPU a tenth slower": ({"cuda": "slow@GPU=0.9"}, "gemm.bf16.fleet", "gpu", "gemm.", "burn.", "memory.", "copy", "peer."),
+    "wrong products": ({"cuda": "flip@GPU=gemm"}, "gemm-bf16.product", "gpu", "gemm", "burn.", "step:"),
+    "the network carries a third less": ({"across": 0.67}, "nccl.all.all_reduce", "cluster", "nccl.all."),
+    "a rank of a node receives wrong data": ({"nccl": "wrong=3:2"}, "nccl.node.correct", "host", "nccl.", "step:"),
+    "a node behind its fellows": ({"node": 0.94}, "nccl.node.fleet", "host", "nccl.node."),
+    "a slow link": ({"link": "20mbit"}, "locate.suspects", "host"),
+    "a rank falls back to TCP": ({"nccl": "socket=1:1"}, "matrix.net.sockets", "host", "matrix.net.", "matrix.rail.", "matrix.grid."),
+    "host memory between GPU and NIC": ({"nccl": "no_gdr=2:1"}, "matrix.net.gpu-direct", "host", "matrix.rail.gpu-direct",
+                                        "matrix.grid.gpu-direct"),
+    "no NVLS on a node": ({"nccl": ",".join(f"no_nvls={rank}:1" for rank in range(GPUS))}, "matrix.p2p.nvls", "host"),
+    "cuFile copies through the host": ({"cufile": "compat"}, "gds-read.path", "host", "gds-", "step:"),
+    "wrong data from storage": ({"cufile": "wrong"}, "gds-read.data", "host", "gds-", "step:"),
+    "a host's storage is slower": ({"cufile_time": 12000}, "gds-read.fleet", "host", "gds-write.fleet"),
+    "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
+    # NCCL takes SHARP in all ranks or in none.
+    "a tray is of another NVLink domain": ({"nvml": "fabric_uuid=9"}, "matrix.domain.gpus", "host", "matrix.domain.", "uniform"),
+    "no NVLink between trays": ({"without": "nvl72"}, "matrix.domain.nvlink", "all hosts", "matrix.grid.", "matrix.rail."),
+    "SHARP does not start": ({"without": "sharp"}, "matrix.sharp.taken", "cluster"),
+    "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
+    "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
+}
+EVERYWHERE = ("across", "without")
+# Those that spoil the figures by which others are found have a run of their own.
+ALONE = {"the network carries a third less", "a rank of a node receives wrong data", "a node behind its fellows", "a slow link",
+         "a node of the matrix is slower", "wrong data in a node of the matrix", "cuFile copies through the host",
+         "a tray is of another NVLink domain", "no NVLink between trays", "wrong data from storage", "a host's storage is slower"}
+
+# Besides what a node's fault does to its node: what the hosts have to have alike.
+ALSO = {"ECC is off": ("uniform",), "a lower power limit": ("uniform",)}
+
+
+def of_a_node(name):
+    """A node's fault as one of a fleet's."""
+    kind, word, criterion, *more = OF_A_NODE[name]
+    return ({kind: word.replace("@3", "@GPU")}, criterion, "gpu", *more, *ALSO.get(name, ()))
+
+
+FAULTS = OF_A_FLEET | {name: of_a_node(name) for name in OF_A_NODE if name not in OF_A_FLEET and name != "a tenth slower"}
+SECOND = 1  # index of the host that has a fleet's own faults
+
+
+def ordered(names):
+    """A fleet's own first, then those of which a GPU goes on as before, then the others: they take figures away."""
+    def weight(name):
+        return (name not in OF_A_FLEET) + (name not in OF_A_FLEET and len(OF_A_NODE[name]) > 3)
+
+    return sorted(names, key=weight)
+
+
+def batches_of(names, hosts, gpus=GPUS):
+    """The faults of each run: [(index of the host, GPU) -> name], on the second host first, never on a host's first GPU."""
+    together = ordered(name for name in names if name not in ALONE)
+    places = [(host, gpu) for host in (SECOND, *(i for i in range(hosts) if i != SECOND)) for gpu in range(1, gpus)]
+    shared = [dict(zip(places, together[at:at + len(places)])) for at in range(0, len(together), len(places))]
+    return shared + [{(SECOND, 3): name} for name in names if name in ALONE]
