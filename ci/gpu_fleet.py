@@ -15,7 +15,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tests/cli"))
-from fleet_faults import FAULTS, batches_of  # noqa: E402
+from fleet_faults import FAULTS, OF_A_JOB, batches_of  # noqa: E402
 from gpu_fleet import BUS, faults_of, gpus_of, hosts_of, run_fleet, wrong_of  # noqa: E402
 from gpu_node import failing, open_points  # noqa: E402
 from netns_lab import NetnsLab, why_not  # noqa: E402
@@ -41,10 +41,17 @@ def faulty(build, place, lab, profile, faults):
     code, report, _ = run_fleet(build, SOURCE, place, lab, profile, faults, ports_of(profile))
     missing, others = wrong_of(report, faults, lab.hosts)
     bad = failing(report)
-    told = "; ".join(f"{name}: {FAULTS[name][1]} names {', '.join(sorted(bad[FAULTS[name][1]]))}" for name in faults.values() if name not in missing)
+    told = "; ".join(f"{name}: {told_of(bad, name, lab.hosts[host])}" for (host, _), name in faults.items() if name not in missing)
     if missing or others:
         return False, f"exit {code}, not found {missing}, failing besides {others}, open {open_points(report)}; {told}"
     return True, told
+
+
+def told_of(bad, name, host):
+    """How the fault was named."""
+    if name in OF_A_JOB:
+        return f"{host} is not measured: \"{FAULTS[name][1]}\""
+    return f"{FAULTS[name][1]} names {', '.join(sorted(bad[FAULTS[name][1]]))}"
 
 
 def tried(build, scratch, profile, faults):
@@ -62,7 +69,7 @@ def runs_of(profile, only, shared):
     """The faults of each run."""
     names = [name for name in faults_of(SOURCE / "profiles", profile) if only in name]
     if only:
-        return [{(1, 3): name} for name in names]
+        return [{(1, 0 if name in OF_A_JOB else 3): name} for name in names]
     batches = batches_of(names, hosts_of(profile), gpus_of(profile))
     return [faults for faults in batches if len(faults) > 1] if shared else [{}, *batches]
 
