@@ -175,7 +175,8 @@ std::vector<Record> run(Context& context, const Params& params) {
   const PlanLimits limits{.in_place = InPlace::nccl, .no_room = [&](const CollectivePoint& point) {
                             return params.text("memory") == "host"
                                        ? no_host_room(context, point, groups.size())
-                                       : no_gpu_room(context, of_group.front(), point, groups.size());
+                                       : no_gpu_room(context, of_group.front(), point,
+                                                     groups.size());
                           }};
   const auto points = plan_lanes(context, params, sizes, limits, problems);
   for (const std::string& op : params.texts("op")) {
