@@ -33,12 +33,12 @@ def scaled_criterion(entry):
     return {"id": entry["id"], "min": entry["min"] * SCALE, "source": source}
 
 
-def scaled(profiles, profile):
+def scaled(profiles, profile, params=None):
     """The shipped profile with smaller messages, three GPUs a host and the rate of its limit scaled."""
     steps, criteria = (entries_of(Path(profiles), profile, name) for name in ("steps", "criteria"))
     out = []
     for step, entry in steps.items():
-        out.append({"id": step, "params": SMALL[entry["case"]]})
+        out.append({"id": step, "params": SMALL[entry["case"]] | ((params or {}) if entry["case"] == "verbs" else {})})
         if entry["case"] == "nccl":
             out[-1] |= {"ranks_per_host": GPUS, "needs": {**entry["needs"], "gpu": GPUS}}
     return {"schema": "clusterbench.profile/1", "base": profile, "name": f"{profile}-scaled", "title": {"en": "on soft-RoCE", "zh": "软件 RoCE"},
@@ -116,7 +116,7 @@ def words_of(faults, host):
 def script_of(build, profiles, profile, faults=(), timeout=400):
     """Measures and judges with the faults; leaves code, out, report.json and logs."""
     program, hosts = Path(build).resolve() / "bin/clusterbench_fake_gpu", "".join(f"{host} slots={GPUS}\n" for host in HOSTS)
-    out = setup(profile) + "mkdir -p /lab/p\n" + file_of(f"/lab/p/{profile}-scaled.json", json.dumps(scaled(profiles, profile)))
+    out = setup(profile) + "mkdir -p /lab/p\n" + file_of(f"/lab/p/{profile}-scaled.json", json.dumps(scaled(profiles, profile, {k: v for fault in faults for k, v in fault.params.items()})))
     for host in HOSTS:
         out += file_of(f"/root/host-{host}", stand_ins(build, host, **words_of(faults, host)))
     out += file_of("/root/hosts", hosts) + "".join(fault.before for fault in faults)
@@ -139,8 +139,11 @@ class Fault:
     words: dict = field(default_factory=dict)
     hosts: tuple = ()  # that have the words
     before: str = ""
+    params: dict = field(default_factory=dict)  # of verbs
 
 
+# The stand-in spoils the middle of a copy: with these messages that of a GPU's 2 MiB, where what is received begins.
+MIDDLE = {"size": "256K", "tx-depth": "1", "qp-timeout": "19"}
 SLOW = ("gdr.write", "bisection.fleet", "cross-rail.fleet")
 # The first half of the hosts sends to the second: h1 to h3 and h2 to h4; vN is the port rxeN, two of each host in order.
 FAULTS = {
@@ -154,7 +157,8 @@ tc qdisc add dev v0 parent 1:1 tbf rate {rate:1} burst 16k limit 4mb
 tc qdisc add dev v0 parent 1:2 tbf rate {rate:0.5} burst 16k limit 4mb
 tc filter add dev v0 parent 1: protocol ip u32 match ip dst 10.79.0.6/32 flowid 1:2
 """),
-    "a spoilt byte in a GPU": Fault("gdr.data", "h2", words={"cuda": "flip@0=copy"}, hosts=("h2",), may=("step:",)),
+    "a spoilt byte in a GPU": Fault("gdr.data", "h2", words={"cuda": "flip@0=copy"}, hosts=("h2",), may=("gdr.", "step:"),
+                                    params=MIDDLE),
     "wrong data in a rail": Fault("nccl-rails.data", "h2", words={"nccl": "wrong=1:2"}, hosts=("h2",), may=("nccl-rails.",)),
     "a rail is slower": Fault("nccl-rails.fleet", "rail 1", words={"nccl": "slow_rail=1:70"}, hosts=HOSTS),
     "a broken link": Fault("gdr.write", "h3:rxe5", before="ip link set v5 down\n", may=SLOW),
