@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""GPU profiles of several nodes on stand-in GPUs and hosts: ci/gpu_fleet.py BUILD [PROFILE…] [--fault TEXT]
+"""GPU profiles of several nodes on stand-in GPUs and hosts: ci/gpu_fleet.py BUILD [PROFILE…] [--shared] [--fault TEXT]
 
 Runs `clusterbench run` with shipped profiles over hosts that are network namespaces (needs root and Open MPI), each with eight stand-in
 GPUs, a rank for each: two hosts for a pair, six trays of four GPUs for NVL72, three hosts for all others. Once healthy, which must be accepted with
-nothing open, then with the planted faults on the second host: those that do not hide each other in one run, each on a GPU of its own, the
-others alone; with --fault each that has TEXT in its name. Each must be found by its criterion on its host or GPU, and nothing besides may
-fail. Prints a line for each run and a sum for each profile; exit 1 if one is not as it must be. A busy machine may leave a verdict open
+nothing open, then with the planted faults: those that do not hide each other in one run, each on a GPU of its own, on all hosts; the
+others alone, on the second host; with --fault each that has TEXT in its name, alone; with --shared only the runs of several. Each must be
+found by its criterion on its host or GPU, and nothing besides may fail. Prints a line for each run and a sum for each profile; exit 1 if one is not as it must be. A busy machine may leave a verdict open
 or a collective late: a run is repeated twice at most. About a minute of two cores a run.
 """
 import sys
@@ -15,7 +15,8 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tests/cli"))
-from gpu_fleet import BUS, FAULTS, batches_of, faults_of, hosts_of, run_fleet, wrong_of  # noqa: E402
+from fleet_faults import FAULTS, OF_A_JOB, batches_of  # noqa: E402
+from gpu_fleet import BUS, faults_of, gpus_of, hosts_of, run_fleet, wrong_of  # noqa: E402
 from gpu_node import failing, open_points  # noqa: E402
 from netns_lab import NetnsLab, why_not  # noqa: E402
 
@@ -38,12 +39,19 @@ def healthy(build, place, lab, profile):
 
 def faulty(build, place, lab, profile, faults):
     code, report, _ = run_fleet(build, SOURCE, place, lab, profile, faults, ports_of(profile))
-    missing, others = wrong_of(report, faults, lab.hosts[1])
+    missing, others = wrong_of(report, faults, lab.hosts)
     bad = failing(report)
-    told = "; ".join(f"{name}: {FAULTS[name][1]} names {', '.join(sorted(bad[FAULTS[name][1]]))}" for name in faults.values() if name not in missing)
+    told = "; ".join(f"{name}: {told_of(bad, name, lab.hosts[host])}" for (host, _), name in faults.items() if name not in missing)
     if missing or others:
         return False, f"exit {code}, not found {missing}, failing besides {others}, open {open_points(report)}; {told}"
     return True, told
+
+
+def told_of(bad, name, host):
+    """How the fault was named."""
+    if name in OF_A_JOB:
+        return f"{host} is not measured: \"{FAULTS[name][1]}\""
+    return f"{FAULTS[name][1]} names {', '.join(sorted(bad[FAULTS[name][1]]))}"
 
 
 def tried(build, scratch, profile, faults):
@@ -57,24 +65,33 @@ def tried(build, scratch, profile, faults):
     return good, told + (f" (try {attempt + 1})" if attempt else "")
 
 
-def all_of(build, scratch, profile, only):
-    """Runs that were not as they must be."""
+def runs_of(profile, only, shared):
+    """The faults of each run."""
     names = [name for name in faults_of(SOURCE / "profiles", profile) if only in name]
-    runs = [{3: name} for name in names] if only else [{}, *batches_of(names)]
-    wrong = found = 0
-    for number, faults in enumerate(runs):
+    if only:
+        return [{(1, 0 if name in OF_A_JOB else 3): name} for name in names]
+    batches = batches_of(names, hosts_of(profile), gpus_of(profile))
+    return [faults for faults in batches if len(faults) > 1] if shared else [{}, *batches]
+
+
+def all_of(build, scratch, profile, only, shared):
+    """Runs that were not as they must be."""
+    wrong = found = planted = 0
+    for number, faults in enumerate(runs_of(profile, only, shared)):
         begun = time.monotonic()
         good, told = tried(build, scratch / f"{profile}-{number}", profile, faults)
         wrong += not good
         found += good * len(faults)
+        planted += len(faults)
         print(f"{'ok   ' if good else 'WRONG'} {profile:18} {time.monotonic() - begun:5.1f} s  {told}", flush=True)
-    print(f"sum   {profile:18} {found} of {len(names)} planted faults found and named", flush=True)
+    print(f"sum   {profile:18} {found} of {planted} planted faults found and named", flush=True)
     return wrong
 
 
 def asked(words):
-    """(profiles, part of a fault's name); ends with 2 where there is no such thing."""
-    only = ""
+    """(profiles, part of a fault's name, whether only several at a time); ends with 2 where there is no such thing."""
+    only, shared = "", "--shared" in words
+    words = [w for w in words if w != "--shared"]
     if "--fault" in words:
         at = words.index("--fault")
         only, words = " ".join(words[at + 1:at + 2]), words[:at] + words[at + 2:]
@@ -85,7 +102,7 @@ def asked(words):
     profiles = words or PROFILES
     if only and not any(only in name for p in profiles for name in faults_of(SOURCE / "profiles", p)):
         refuse(f"--fault {only}: no fault of {' '.join(profiles)} has this in its name")
-    return profiles, only
+    return profiles, only, shared
 
 
 def refuse(what):
@@ -97,12 +114,12 @@ def main(arguments):
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2
-    profiles, only = asked(arguments[1:])
+    profiles, only, shared = asked(arguments[1:])
     if reason := why_not():
         print(reason)
         return 77
     with tempfile.TemporaryDirectory() as scratch:
-        wrong = sum(all_of(arguments[0], Path(scratch), profile, only) for profile in profiles)
+        wrong = sum(all_of(arguments[0], Path(scratch), profile, only, shared) for profile in profiles)
     return 1 if wrong else 0
 
 

@@ -20,6 +20,12 @@ bool announces_problems(std::string_view line) {
   return line.ends_with(" problem") || line.ends_with(" problems");
 }
 
+// "clusterbench nccl: note: …": something to know, which ended no job.
+bool is_note(std::string_view line) {
+  const size_t colon = line.find(": ");
+  return colon != std::string_view::npos && line.substr(colon).starts_with(": note: ");
+}
+
 std::string without_blanks_at_ends(const std::string& line) {
   const size_t begin = line.find_first_not_of(' '), end = line.find_last_not_of(' ');
   return begin == std::string::npos ? "" : line.substr(begin, end + 1 - begin);
@@ -49,8 +55,8 @@ class Complaint {
   std::string complaint_, warning_;
 };
 
-// The first line that clusterbench itself wrote; if it announces problems, with the first of them.
-// Without such a line, the launcher's complaint.
+// The first line that clusterbench itself wrote and that is no note; if it announces problems, with
+// the first of them. Without such a line, the launcher's complaint.
 std::string first_line(const LogTail& log) {
   std::ifstream in(log.file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(log.begin));
@@ -58,6 +64,7 @@ std::string first_line(const LogTail& log) {
   for (std::string line; std::getline(in, line);) {
     line = terminal_safe(line.substr(0, kMaxReason));
     if (line.starts_with("clusterbench")) {
+      if (is_note(line)) continue;
       std::string next;
       if (!announces_problems(line) || !std::getline(in, next)) return line;
       return line + ": " + without_blanks_at_ends(terminal_safe(next.substr(0, kMaxReason)));

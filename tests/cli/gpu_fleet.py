@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "labs/netns"))
-from gpu_node import GPUS, HEALTHY_CUDA, HEALTHY_NVML, NO_PCI, PRODUCTS, SMALL, entries_of, failing, of_gpu  # noqa: E402
+from fleet_faults import EVERYWHERE, FAULTS, OF_A_JOB, meets  # noqa: E402
+from gpu_node import GPUS, HEALTHY_CUDA, HEALTHY_NVML, NO_PCI, PRODUCTS, SMALL, entries_of, failing, of_gpu, open_points  # noqa: E402
 
 SCALE = 1e-6
+SEPARATOR = {"nccl": ","}  # of a stand-in's words, where it is no space
 SIZE = "16K"  # of what a collective moves
 BUSY = "burn.sustained"  # a burn of a second has too few steps to say whether its rate holds
 
@@ -22,43 +24,10 @@ BUS = {
     "b200": (839, 671, 460, 375, 100),
 }
 SMALL_FLEET = SMALL | {
-    "gds": {"size": "4M", "queue-depth": 4, "duration": "400ms"}, "nccl": {"size": SIZE, "iterations": 3, "duration": None, "checks": 2},
+    "gds": {"size": "4M", "queue-depth": 4, "duration": "400ms"}, "nccl": {"size": SIZE, "iterations": 3, "duration": None, "checks": 2, "init-deadline": "30s",
+                                                                                        "wait-deadline": "20s"},
     "locate": {"size": "32K", "duration": "150ms", "tolerance": 0.25},
 }
-
-# Fault: what is changed on the second host (or for "across" and "without": on all hosts), the criterion that must fail, what it must
-# name, and what else may fail. GPU is that of the fault's own GPU in a run.
-FAULTS = {
-    "a node's collectives are a fifth slower": ({"node": 0.8}, "nccl.node.all_reduce", "host", "nccl.node."),
-    "another NCCL": ({"library": True}, "nccl.uniform", "host"),
-    "an NVLink is down": ({"nvml": "nvlinks_active@GPU={links_less_one}"}, "health.nvlinks_active", "gpu", "health.", "uniform"),
-    "half the PCIe lanes": ({"nvml": "pcie_lanes@GPU=8"}, "health.pcie_lanes_share", "gpu", "health."),
-    "a GPU a tenth slower": ({"cuda": "slow@GPU=0.9"}, "gemm.bf16.fleet", "gpu", "gemm.", "burn.", "memory.", "copy", "peer."),
-    "wrong products": ({"cuda": "flip@GPU=gemm"}, "gemm-bf16.product", "gpu", "gemm", "burn.", "step:"),
-    "the network carries a third less": ({"across": 0.67}, "nccl.all.all_reduce", "cluster", "nccl.all."),
-    "a rank of a node receives wrong data": ({"nccl": "wrong=3:2"}, "nccl.node.correct", "host", "nccl.", "step:"),
-    "a node behind its fellows": ({"node": 0.94}, "nccl.node.fleet", "host", "nccl.node."),
-    "a slow link": ({"link": "20mbit"}, "locate.suspects", "host"),
-    "a rank falls back to TCP": ({"nccl": "socket=1:1"}, "matrix.net.sockets", "host", "matrix.net.", "matrix.rail.", "matrix.grid."),
-    "host memory between GPU and NIC": ({"nccl": "no_gdr=2:1"}, "matrix.net.gpu-direct", "host", "matrix.rail.gpu-direct",
-                                        "matrix.grid.gpu-direct"),
-    "no NVLS on a node": ({"nccl": ",".join(f"no_nvls={rank}:1" for rank in range(GPUS))}, "matrix.p2p.nvls", "host"),
-    "cuFile copies through the host": ({"cufile": "compat"}, "gds-read.path", "host", "gds-", "step:"),
-    "wrong data from storage": ({"cufile": "wrong"}, "gds-read.data", "host", "gds-", "step:"),
-    "a host's storage is slower": ({"cufile_time": 12000}, "gds-read.fleet", "host", "gds-write.fleet"),
-    "another NCCL in the matrix": ({"library": True}, "matrix.uniform", "host"),
-    # NCCL takes SHARP in all ranks or in none.
-    "a tray is of another NVLink domain": ({"nvml": "fabric_uuid=9"}, "matrix.domain.gpus", "host", "matrix.domain.", "uniform"),
-    "no NVLink between trays": ({"without": "nvl72"}, "matrix.domain.nvlink", "all hosts", "matrix.grid.", "matrix.rail."),
-    "SHARP does not start": ({"without": "sharp"}, "matrix.sharp.taken", "cluster"),
-    "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
-    "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
-}
-# Those that spoil the figures by which others are found have a run of their own.
-ALONE = {"the network carries a third less", "a rank of a node receives wrong data", "a node behind its fellows", "a slow link",
-         "a node of the matrix is slower", "wrong data in a node of the matrix", "cuFile copies through the host",
-         "a tray is of another NVLink domain", "no NVLink between trays", "wrong data from storage", "a host's storage is slower"}
-
 
 NO_IMEX = "nvlink_domain.imex_nodes"  # is read below /etc, which the hosts of the lab share with this machine
 # Of a port of 400 Gb/s, which bounds a rail: GB/s of bus bandwidth over several hosts.
@@ -85,23 +54,19 @@ def gpus_of(profile):
 
 def faults_of(profiles, profile):
     criteria = entries_of(Path(profiles), profile, "criteria")
-    return [name for name, fault in FAULTS.items() if fault[1] in criteria]
+    return [name for name, fault in FAULTS.items() if (meets(name, profile) if name in OF_A_JOB else fault[1] in criteria)]
 
 
-def batches_of(names):
-    """The faults of each run: [GPU -> name]."""
-    together = [name for name in names if name not in ALONE]
-    return [dict(enumerate(together, 1))] * bool(together) + [{3: name} for name in names if name in ALONE]
-
-
-def changes_of(faults, links):
-    """What the faults change, as FAULTS has it, each on its own GPU."""
+def changes_of(faults, host, links, gpus=GPUS):
+    """What the faults change on the host, as FAULTS has it, each on its own GPU."""
     out = {}
-    for gpu, name in faults.items():
+    for (where, gpu), name in faults.items():
         for key, change in FAULTS[name][0].items():
+            if where != host and key not in EVERYWHERE:
+                continue
             if isinstance(change, str):
-                change = change.replace("GPU", str(gpu)).replace("{links_less_one}", str(links - 1))
-                change = " ".join(filter(None, [out.get(key), change]))
+                change = change.replace("GPU", str(gpu)).replace("{links_less_one}", str(links - 1)).replace("{gpus_less_one}", str(gpus - 1))
+                change = SEPARATOR.get(key, " ").join(filter(None, [out.get(key), change]))
             out[key] = change
     return out
 
@@ -126,10 +91,13 @@ def own_machine(place, host, ports):
 
 
 def library_folder(build, place, version):
-    """Where the linker finds the stand-in as that version of NCCL."""
+    """Where the linker finds the stand-in as that version of NCCL, or a file that is no library."""
     folder = place / f"nccl-{version}"
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(Path(build) / "fake/fake_nccl.so", folder / f"libnccl.so.{version}")
+    if version == "damaged":
+        (folder / f"libnccl.so.{version}").write_text("no library")
+    else:
+        shutil.copy(Path(build) / "fake/fake_nccl.so", folder / f"libnccl.so.{version}")
     link = folder / "libnccl.so.2"
     if not link.exists():
         link.symlink_to(f"libnccl.so.{version}")
@@ -147,7 +115,7 @@ def nccl_words(product, node=1.0, across=1.0, rails=False):
     return words
 
 
-def write_setup(build, place, lab, profile, changes, ports):
+def write_setup(build, place, lab, profile, faults, ports):
     """A file for each host, which the shell reads that becomes the host: what its stand-ins are told."""
     setup = place / "setup"
     setup.mkdir(parents=True, exist_ok=True)
@@ -156,20 +124,22 @@ def write_setup(build, place, lab, profile, changes, ports):
     links = figures.get("nvlinks", 18)
     fake = Path(build).resolve() / "fake"
     for i, host in enumerate(lab.hosts):
-        mine = changes if i == 1 else {}
-        nccl = nccl_words(product, mine.get("node", 1.0), changes.get("across", 1.0), ports > 0) + mine.get("nccl", "").split()
+        mine = changes_of(faults, i, links, gpus)
+        nccl = nccl_words(product, mine.get("node", 1.0), mine.get("across", 1.0), ports > 0) + mine.get("nccl", "").split(",")
         nccl += ["nvl72"] * tray
         domain = "fabric_uuid=7 fabric_clique=1" if tray else ""
-        nccl = [word for word in nccl if word != changes.get("without")]
-        folder = library_folder(build, place, "2.27.5" if mine.get("library") else "2.28.9")
+        nccl = [word for word in nccl if word and word != mine.get("without")]
+        folder = library_folder(build, place, mine.get("library", "2.28.9"))
         variables = {
             "CLUSTERBENCH_CUBLASLT_LIBRARY": fake / "fake_cublaslt.so", "CLUSTERBENCH_NVML_LIBRARY": fake / "fake_nvml.so",
             "CLUSTERBENCH_FAKE_NVML": f"gpus={gpus} host={i + 1} {HEALTHY_NVML} nvlinks_active={links} {figures['nvml']} {domain} {mine.get('nvml', '')}",
             "CLUSTERBENCH_FAKE_CUDA": f"devices={gpus} host={i + 1} {HEALTHY_CUDA} {figures['cuda']} {mine.get('cuda', '')}",
-            "CLUSTERBENCH_CUFILE_LIBRARY": fake / "fake_cufile.so", "FAKE_CUFILE": mine.get("cufile", "direct"),
+            "CLUSTERBENCH_CUFILE_LIBRARY": mine.get("cufile_library", fake / "fake_cufile.so"), "FAKE_CUFILE": mine.get("cufile", "direct"),
             "FAKE_CUFILE_MICROSECONDS": mine.get("cufile_time", 8000), "FAKE_NVFS_STATS": "/proc/driver/nvidia-fs/stats",
             "FAKE_NCCL": ",".join(nccl), "LD_LIBRARY_PATH": f"{folder}:$LD_LIBRARY_PATH"}
         lines = [f'export {name}="{value}"' for name, value in variables.items()]
+        if room := mine.get("room"):
+            lines.append(f"mkdir -p {place}/out/scratch && mount -t tmpfs -o size={room} none {place}/out/scratch")
         (setup / host).write_text("\n".join([*lines, *own_machine(place, host, ports)]) + "\n")
     return setup
 
@@ -207,18 +177,18 @@ def scaled_fleet(profiles, profile):
 
 
 def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=900):
-    """With `faults`, GPU -> name: (exit code of run, the judgement as report gives it, what was printed)."""
+    """With `faults`, (index of the host, GPU) -> name: (exit code of run, the judgement as report gives it, what was printed)."""
     place = Path(place)
-    changes = changes_of(faults or {}, PRODUCTS[product_of(profile)].get("nvlinks", 18))
-    setup = write_setup(build, place, lab, profile, changes, ports)
+    setup = write_setup(build, place, lab, profile, faults or {}, ports)
     (place / "p").mkdir(exist_ok=True)
     (place / "p" / f"{profile}-scaled.json").write_text(json.dumps(scaled_fleet(Path(source) / "profiles", profile)))
     program, out = Path(build).resolve() / "bin/clusterbench_fake_gpu", place / "out"
-    for host in lab.hosts:  # to one rate, far below what the machine's processors carry
+    for i, host in enumerate(lab.hosts):  # to one rate, far below what the machine's processors carry
         lab.mend_link(host)
-        lab.slow_link(host, rate="100mbit")
-    if "link" in changes:
-        lab.slow_link(lab.hosts[1], rate=changes["link"])
+        changes = changes_of(faults or {}, i, 0)
+        lab.slow_link(host, rate=changes.get("link", "100mbit"))
+        if changes.get("cut"):
+            lab.cut_link(host)
     done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
                     lab.write_hostfile(place / "hosts", gpus_of(profile))], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
     text = done.stdout + done.stderr
@@ -230,10 +200,10 @@ def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=
 
 
 def named(part, kind, host, gpu):
-    """Whether the name of a part is that of the GPU of the host, of the host as one or as one of all, or of all hosts together."""
+    """Whether the name of a part is that of the GPU of the host, of the host as one or as one of all, of all hosts together or of a rail."""
     if kind == "gpu":
         return host in part and of_gpu(part, gpu)
-    return part == kind if kind == "cluster" else host in part
+    return part == kind if kind == "cluster" or kind.startswith("rail") else host in part
 
 
 def explains(fault, criterion, part, host):
@@ -242,14 +212,18 @@ def explains(fault, criterion, part, host):
     if criterion.removesuffix(".after") != own and not any(criterion.startswith(m) for m in more):
         return False
     wide = ("nccl.all.", "matrix.domain.")  # what all hosts have together, the rest of a domain too
-    return kind in ("cluster", "all hosts") or criterion.startswith(wide) or host in part or part == "cluster"
+    return kind in ("cluster", "all hosts") or kind.startswith("rail") or criterion.startswith(wide) or host in part or part == "cluster"
 
 
-def wrong_of(report, faults, host):
+def wrong_of(report, faults, hosts):
     """(faults whose criterion does not name them, what fails and is nothing that they do)."""
-    bad = failing(report)
-    missing = [name for gpu, name in faults.items()
-               if not any(named(part, FAULTS[name][2], host, gpu) for part in bad.get(FAULTS[name][1], ()))]
+    bad, left = failing(report), [str(why) for why in open_points(report).values()]
+    missing = [name for (host, _), name in faults.items()
+               if name in OF_A_JOB and not any(hosts[host] in why and FAULTS[name][1] in why for why in left)]
+    missing += [name for (host, gpu), name in faults.items()
+               if name not in OF_A_JOB and not any(named(part, FAULTS[name][2], hosts[host], gpu) for part in bad.get(FAULTS[name][1], ()))]
     others = [(criterion, part) for criterion, parts in bad.items() for part in sorted(parts)
-              if not any(explains(name, criterion, part, host) for name in faults.values())]
+              if not any(explains(name, criterion, part, hosts[host]) for (host, _), name in faults.items())]
+    sick = {host for host, _ in faults} if OF_A_JOB.keys() & faults.values() else range(len(hosts))
+    others += [("open", host) for i, host in enumerate(hosts) if i not in sick and any(host in why for why in left)]
     return missing, others

@@ -5,6 +5,7 @@ GPUs and NCCL are stand-ins (tests/fake_cuda, tests/fake_nccl); the PCI tree is 
 
 import json
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -83,3 +84,12 @@ def test_configuration_files_of_nccl_are_in_the_record(tmp_path, sysroot):
     (sysroot / "etc").mkdir()
     (sysroot / "etc/nccl.conf").write_text("# of the site\nNCCL_IB_HCA=mlx5\n")
     assert run(tmp_path, sysroot)[0]["nccl_conf"] == "/etc/nccl.conf: NCCL_IB_HCA=mlx5"
+
+
+def test_a_gpu_whose_memory_is_taken_is_named_with_its_host(tmp_path):
+    env = dict(os.environ, CLUSTERBENCH_FAKE_CUDA="memory=536870912 memory@1=1000 devices=2", CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"),
+               CLUSTERBENCH_FAKE_NVML="gpus=2", CLUSTERBENCH_NCCL_LIBRARY=str(FAKE / "fake_nccl.so"))
+    done = subprocess.run([BIN, "nccl", "--op", "all_reduce", "--size", "4K"], env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"on {socket.gethostname()} GPU 1, " in done.stderr and "which has 1000 B free" in done.stderr
+    assert "clusterbench nccl: note: " in done.stderr  # the map of ranks, which is no reason

@@ -33,6 +33,13 @@ double rate_behind(const std::string& key, const std::string& function) {
   return 0;
 }
 
+// The share of the pace between hosts that the rail of this process's place on its host has.
+double rail_share() {
+  const char* place = std::getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+  const long percent = place == nullptr ? -1 : setting("slow_rail", std::atoi(place));
+  return percent > 0 ? static_cast<double>(percent) / 100 : 1;
+}
+
 }  // namespace
 
 bool is_paced() {
@@ -60,7 +67,7 @@ double pace_seconds(const Comm* c, const Work& work) {
   double out = 0;
   for (const auto& [function, bytes] : work.bus_bytes) {
     const double rate = rate_behind(across ? "across" : "bus", function);
-    if (rate > 0) out += bytes / rate;
+    if (rate > 0) out += bytes / (across ? rate * rail_share() : rate);
   }
   return out;
 }

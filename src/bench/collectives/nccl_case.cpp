@@ -106,12 +106,14 @@ std::vector<Record> skipped(const Params& params, Said reason) {
   return {{.case_name = "nccl", .params = params, .outcome = Skipped{std::move(reason)}}};
 }
 
-std::string no_gpu_room(Devices& devices, const CollectivePoint& p, size_t lanes) {
+std::string no_gpu_room(const Context& context, Devices& devices, const CollectivePoint& p,
+                        size_t lanes) {
   const uint64_t needed = RankBuffers::buffer_bytes(p.size, element_bytes(p.type)) * lanes;
   for (auto& device : devices) {
     const double room = kShareOfMemory * static_cast<double>(device->free_bytes());
     if (static_cast<double>(needed) > room)
-      return said("coll.no_room", Quantity{static_cast<double>(needed), "bytes"}, device->name(),
+      return said("coll.no_room", Quantity{static_cast<double>(needed), "bytes"},
+                  context.place.host + " " + device->name(),
                   Quantity{room / kShareOfMemory, "bytes"})
           .text();
   }
@@ -173,7 +175,8 @@ std::vector<Record> run(Context& context, const Params& params) {
   const PlanLimits limits{.in_place = InPlace::nccl, .no_room = [&](const CollectivePoint& point) {
                             return params.text("memory") == "host"
                                        ? no_host_room(context, point, groups.size())
-                                       : no_gpu_room(of_group.front(), point, groups.size());
+                                       : no_gpu_room(context, of_group.front(), point,
+                                                     groups.size());
                           }};
   const auto points = plan_lanes(context, params, sizes, limits, problems);
   for (const std::string& op : params.texts("op")) {

@@ -104,7 +104,7 @@ class JobRun {
     context.publisher = [&](const Record& record) { side.publish(record); };
     context.logger = [&](const std::string& text) {
       progress.done();  // else the line would stand behind the bar
-      view_.say(fmt::format("clusterbench {}: {}\n", name_, terminal_safe(text)));
+      view_.say(fmt::format("clusterbench {}: note: {}\n", name_, terminal_safe(text)));
     };
     try {
       const Watchdog::IdleLimit measuring(watchdog_, job_.stall_seconds);

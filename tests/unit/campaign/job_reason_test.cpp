@@ -108,6 +108,10 @@ TEST_CASE("of a log this tool's first line counts, else the first that says some
   CHECK(said("WARNING: a value is invalid.\nssh: no route\n") == ": ssh: no route");
   CHECK(said("clusterbench fake: 2 problems\n  --value  no number\n  --x  y\n") ==
         ": clusterbench fake: 2 problems: --value  no number");
+  CHECK(said("clusterbench fake: note: rank 0: n1\nclusterbench fake: broke\n") ==
+        ": clusterbench fake: broke");
+  CHECK(said("clusterbench fake: note: rank 0: n1\nssh: no route\n") == ": ssh: no route");
+  CHECK(said("clusterbench fake: n1: note: 3\n") == ": clusterbench fake: n1: note: 3");
   CHECK(said("clusterbench fake: 1 problem\n") == ": clusterbench fake: 1 problem");
   CHECK(said("no end") == ": no end");
   CHECK(said("a\x1b[31m\n") == ": a?[31m");

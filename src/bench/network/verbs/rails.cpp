@@ -9,18 +9,20 @@
 namespace cb::verbs {
 namespace {
 
-// A port for one host ("n3:mlx5_4", if n3 is a host of the job) or for all hosts.
+// A port for one host ("n3:mlx5_4") or for all hosts; the number of "mlx5_1:2" is the port's.
 struct Asked {
   std::string host;
   std::string port;
+  bool of_job = true;
 };
 
 Asked split(const std::string& text, const std::vector<std::string>& hosts) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return {"", text};
-  const std::string first = text.substr(0, colon);
-  if (std::find(hosts.begin(), hosts.end(), first) == hosts.end()) return {"", text};
-  return {first, text.substr(colon + 1)};
+  const std::string first = text.substr(0, colon), rest = text.substr(colon + 1);
+  if (std::ranges::find(hosts, first) != hosts.end()) return {first, rest};
+  if (rest.find_first_not_of("0123456789") == std::string::npos) return {"", text};
+  return {first, rest, false};
 }
 
 std::vector<RdmaPort> active_ports(const std::vector<RdmaPort>& ports) {
@@ -39,9 +41,14 @@ std::vector<RdmaPort> choose_rails(const std::vector<std::string>& asked,
   if (asked.size() == 1 && asked[0] == "auto") return active_ports(ports);
   std::vector<std::string> known;
   for (const RdmaPort& p : ports) known.push_back(p.name());
+  // A campaign may have left a host out that the list names. A name that is wrong still shows: its
+  // host has no ports of its own, or another number of them.
+  const bool has_own = std::ranges::any_of(
+      asked, [&](const std::string& text) { return split(text, hosts).host == host; });
   std::vector<RdmaPort> out;
   for (const std::string& text : asked) {
-    const Asked one = split(text, hosts);
+    Asked one = split(text, hosts);
+    if (!one.of_job && !has_own) one = {"", text};
     if (!one.host.empty() && one.host != host) continue;
     const auto found = std::find(known.begin(), known.end(), one.port);
     if (found != known.end()) {

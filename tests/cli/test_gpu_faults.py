@@ -1,0 +1,62 @@
+"""What ci/gpu_fleet.py and ci/gpu_direct.py plant: fifteen faults and more in every profile, each once, and never two in one place."""
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"])
+sys.path.append(str(SOURCE / "tests/labs/vm"))
+import gpu_direct as direct  # noqa: E402
+from fleet_faults import OF_A_JOB, batches_of  # noqa: E402
+from gpu_fleet import BUS, faults_of, gpus_of, hosts_of, wrong_of  # noqa: E402
+from gpu_node import entries_of  # noqa: E402
+
+PROFILES = SOURCE / "profiles"
+FLEETS = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")]
+FLEETS += ["nccl-nodes", "nccl-cluster", "nccl-matrix", "nccl-matrix-sharp", "nccl-matrix-nvl72", "gds"]
+
+
+@pytest.mark.parametrize("profile", FLEETS)
+def test_a_profile_of_several_hosts_meets_fifteen_faults_each_once(profile):
+    names = faults_of(PROFILES, profile)
+    batches = batches_of(names, hosts_of(profile), gpus_of(profile))
+    assert len(names) >= 15
+    assert Counter(name for batch in batches for name in batch.values()) == Counter(names)
+    for batch in batches:
+        assert all(host < hosts_of(profile) and gpu < gpus_of(profile) for host, gpu in batch)
+        sick = {host for (host, _), name in batch.items() if name in OF_A_JOB}
+        assert not sick or len(sick) == len(batch) < hosts_of(profile)  # one a host, and one host is sound
+
+
+@pytest.mark.parametrize("profile", ["gpu-direct-200g", "gpu-direct-400g"])
+def test_a_profile_of_gpu_direct_meets_fifteen_faults_and_keeps_its_other_limits(profile):
+    criteria = entries_of(PROFILES, profile, "criteria")
+    assert len(direct.FAULTS) >= 15
+    assert sorted(name for names in direct.RUNS for name in names) == sorted(direct.FAULTS)
+    assert {fault.criterion for fault in direct.FAULTS.values() if fault.criterion} <= criteria.keys()
+    scaled = direct.scaled(PROFILES, profile)["criteria"]
+    assert {c["id"]: c["min"] for c in scaled} == {"gdr.write": pytest.approx(criteria["gdr.write"]["min"] * direct.SCALE)}
+
+
+def report(*criteria):
+    return {"criteria": [{"id": name, "state": state, "reason": said, "failing": [{"name": part} for part in parts]}
+                         for name, state, said, parts in criteria]}
+
+
+def test_a_fault_counts_as_found_where_its_own_host_is_named_and_no_other():
+    faults = {(1, 3): "a GPU a tenth slower"}
+    assert wrong_of(report(("gemm.bf16.fleet", "fail", "", ["n2:3"])), faults, ["n1", "n2"]) == ([], [])
+    assert wrong_of(report(("gemm.bf16.fleet", "fail", "", ["n2:4"])), faults, ["n1", "n2"]) == (["a GPU a tenth slower"], [])
+    assert wrong_of(report(("gemm.bf16.fleet", "fail", "", ["n2:3", "n1:3"])), faults, ["n1", "n2"]) == ([], [("gemm.bf16.fleet", "n1:3")])
+    assert wrong_of(report(("gemm.bf16.fleet", "fail", "", ["n2:3"]), ("nccl.all.correct", "fail", "", ["n2:3"])), faults, ["n1", "n2"])[1]
+
+
+def test_a_host_that_is_not_measured_is_the_only_one_that_the_report_speaks_of():
+    faults = {(1, 0): "NCCL loses a rank"}
+    said = "step nccl-node failed on n2 rank 3: remote process exited"
+    assert wrong_of(report(("nccl.node.correct", "incomplete", said, [])), faults, ["n1", "n2", "n3"]) == ([], [])
+    assert wrong_of(report(("nccl.node.correct", "incomplete", said.replace("n2", "n1"), [])), faults, ["n1", "n2", "n3"]) == (
+        ["NCCL loses a rank"], [("open", "n1")])
+    assert wrong_of(report(("nccl.node.correct", "pass", "", [])), faults, ["n1", "n2", "n3"]) == (["NCCL loses a rank"], [])
