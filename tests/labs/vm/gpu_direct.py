@@ -169,8 +169,8 @@ tc filter add dev v0 parent 1: protocol ip u32 match ip dst 10.79.0.6/32 flowid 
     "a copy of a GPU fails": Fault("gdr.write", "h1:", words={"cuda": "die_copy@0=2"}, hosts=("h1",), may=("gdr.",)),
     "a copy never ends": Fault(culprit="h2", says="it hangs", words={"cuda": "hang_copy@0=2"}, hosts=("h2",)),
     "NCCL is missing": Fault(culprit="h3", says="NCCL", words={"library": "nothing.so"}, hosts=("h3",)),
-    "NCCL finds a GPU twice": Fault(culprit="h4", says="two ranks on one GPU", words={"nccl": "duplicate"}, hosts=("h4",)),
-    "NCCL loses a rank": Fault(culprit="h2", says="remote process exited", words={"nccl": "error=1:2"}, hosts=("h2",)),
+    "NCCL finds a GPU twice": Fault(culprit="h4", says="is out", words={"nccl": "duplicate"}, hosts=("h4",)),
+    "NCCL loses a rank": Fault(culprit="h2", says="is out", words={"nccl": "error=1:2"}, hosts=("h2",)),
     "a rank of NCCL stands still": Fault(culprit="nccl-rails", says="nothing has moved", words={"nccl": "hang=1:2"}, hosts=("h2",)),
 }
 
