@@ -149,8 +149,8 @@ SLOW = ("gdr.write", "bisection.fleet", "cross-rail.fleet")
 FAULTS = {
     "a link at seven tenths": Fault("gdr.write", "h1:rxe0", before="rate 0 {rate:0.7}\n", may=SLOW),
     "a link an eighth slower": Fault("gdr.write", "h2:rxe3", before="rate 3 {rate:0.875}\n", may=("gdr.write",)),
-    "a lossy link": Fault("gdr.write", "h2:rxe3", before="tc qdisc replace dev v3 root netem loss 2% rate {rate:1}\n", may=SLOW),
-    "damaged packets": Fault("gdr.write", "h2:rxe2", before="tc qdisc replace dev v2 root netem corrupt 3% rate {rate:1}\n", may=SLOW),
+    "a lossy link": Fault("gdr.write", "h2:rxe3", before="tc qdisc replace dev v3 root netem loss 15% rate {rate:1}\n", may=SLOW),
+    "damaged packets": Fault("gdr.write", "h2:rxe2", before="tc qdisc replace dev v2 root netem corrupt 15% rate {rate:1}\n", may=SLOW),
     "a slow way from rail to rail": Fault("cross-rail.fleet", "h1:rxe0", before="""
 tc qdisc replace dev v0 root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
 tc qdisc add dev v0 parent 1:1 tbf rate {rate:1} burst 16k limit 4mb
@@ -165,12 +165,12 @@ tc filter add dev v0 parent 1: protocol ip u32 match ip dst 10.79.0.6/32 flowid 
     "a NIC is gone": Fault(culprit="h4", says="rxe6", before="rdma link delete rxe6\n"),
     "a host without GPUs": Fault(culprit="h4", says="gpu", words={"cuda": "devices=0", "nvml": "gpus=0"}, hosts=("h4",)),
     "the NVSwitch fabric is not ready": Fault(culprit="h3", says="CUDA", words={"cuda": "count_error=802"}, hosts=("h3",)),
-    "somebody has a GPU's memory": Fault(culprit="h2", says="memory", words={"cuda": "memory@0=1000"}, hosts=("h2",)),
-    "a copy of a GPU fails": Fault(culprit="h1", says="launch failure", words={"cuda": "die_copy@0=2"}, hosts=("h1",)),
+    "somebody has a GPU's memory": Fault("gdr.write", "h2:", words={"cuda": "memory@0=1000"}, hosts=("h2",), may=("gdr.",)),
+    "a copy of a GPU fails": Fault("gdr.write", "h1:", words={"cuda": "die_copy@0=2"}, hosts=("h1",), may=("gdr.",)),
     "a copy never ends": Fault(culprit="h2", says="it hangs", words={"cuda": "hang_copy@0=2"}, hosts=("h2",)),
     "NCCL is missing": Fault(culprit="h3", says="NCCL", words={"library": "nothing.so"}, hosts=("h3",)),
-    "NCCL finds a GPU twice": Fault(culprit="h4", says="two ranks on one GPU", words={"nccl": "duplicate"}, hosts=("h4",)),
-    "NCCL loses a rank": Fault(culprit="h2", says="remote process exited", words={"nccl": "error=1:2"}, hosts=("h2",)),
+    "NCCL finds a GPU twice": Fault(culprit="h4", says="is out", words={"nccl": "duplicate"}, hosts=("h4",)),
+    "NCCL loses a rank": Fault(culprit="h2", says="is out", words={"nccl": "error=1:2"}, hosts=("h2",)),
     "a rank of NCCL stands still": Fault(culprit="nccl-rails", says="nothing has moved", words={"nccl": "hang=1:2"}, hosts=("h2",)),
 }
 
