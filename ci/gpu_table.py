@@ -91,7 +91,7 @@ def tokens_of_pytorch():
     """Tokens per second of PyTorch's training step, or none."""
     try:
         rates = json.loads((OUT / "reference-train.log").read_text(encoding="utf-8").splitlines()[-1])
-        twentieths = statistics.quantiles(rates, n=20)
+        twentieths = statistics.quantiles(rates, n=20, method="inclusive")
         return {"p05": twentieths[0], "median": statistics.median(rates), "p95": twentieths[-1]}
     except (OSError, ValueError, IndexError, statistics.StatisticsError):
         return None
@@ -144,7 +144,7 @@ def metered_watts(step):
     loaded = [w for w in watts if w >= 0.5 * max(watts)]
     if len(loaded) < 5:
         return None
-    twentieths = statistics.quantiles(loaded, n=20)
+    twentieths = statistics.quantiles(loaded, n=20, method="inclusive")
     return {"p05": twentieths[0], "median": statistics.median(loaded), "p95": twentieths[-1]}
 
 
