@@ -268,8 +268,13 @@ int queue_if_held(const LuPanel& panel, Row begin, Row end, void* stream, bool l
   if (const int e = most_together<lu_columns<held>>(block_threads, &most)) return e;
   held_all = blocks <= most && blocks <= (last ? Row{lu_most_picks} : few);
   if (!held_all) return cudaSuccess;
-  return launch_together<lu_columns<held>>({static_cast<unsigned>(blocks), block_threads}, stream,
-                                           panel, begin, end);
+  const int e = launch_together<lu_columns<held>>({static_cast<unsigned>(blocks), block_threads},
+                                                  stream, panel, begin, end);
+  // Where others have a part of the device it cannot promise room, though it is large enough.
+  if (e != cudaErrorCooperativeLaunchTooLarge && e != cudaErrorNotSupported) return e;
+  cudaGetLastError();
+  held_all = false;
+  return cudaSuccess;
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ static_assert(values::invalid_value == cudaErrorInvalidValue);
 static_assert(values::invalid_configuration == cudaErrorInvalidConfiguration);
 static_assert(values::misaligned_address == cudaErrorMisalignedAddress);
 static_assert(values::launch_failure == cudaErrorLaunchFailure);
+static_assert(values::cooperative_launch_too_large == cudaErrorCooperativeLaunchTooLarge);
+static_assert(values::not_supported == cudaErrorNotSupported);
 static_assert(values::multiprocessor_count == cudaDevAttrMultiProcessorCount);
 static_assert(values::function_attributes_bytes >= sizeof(cudaFuncAttributes));
 

@@ -45,13 +45,11 @@ std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key
   };
 }
 
-// As in a step: the forward sees new weights, and the product of the gradients of weights comes
-// behind another one of the same A, which a device need not prepare again.
+// As in a step: what weights are in the products' type is kept, and the product of the gradients of
+// weights comes behind another one of the same A, which a device need not prepare again.
 double product_seconds(Backend<float>& backend, const MatmulKey& key) {
   const auto call = product_call(backend, key);
-  const auto changed = [&] { backend.weights_changed(); };
   const auto nothing = [] {};
-  if (key.transpose_b) return seconds_of(backend, changed, call);
   const double one = seconds_of(backend, nothing, call);
   if (!key.transpose_a || backend.on_host()) return one;
   const double two = seconds_of(backend, nothing, [&] { call(), call(); });
@@ -206,6 +204,14 @@ double gradients_alone(Comm& comm, Trainer<float>& trainer) {
 }
 
 }  // namespace
+
+int64_t longest_operand(const Stage& stage) {
+  const AttentionShape a = stage.attention();
+  const int64_t h = stage.shape.hidden, n = stage.tokens(), wide = 2 * stage.feed_forward();
+  const int64_t out = std::max({wide, a.stride(), a.heads * a.dim, h});
+  const int64_t head = std::max(rows_of_head(stage), h) * stage.vocabulary().count;
+  return std::max({head, n * out, out * h});
+}
 
 int64_t probe_elements(const Stage& stage) {
   const AttentionShape a = stage.attention();

@@ -27,6 +27,8 @@ Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, c
 
 // The most elements that its probes hold at a time.
 int64_t probe_elements(const Stage& stage);
+// Of all products of a step.
+int64_t longest_operand(const Stage& stage);
 
 // The fastest rate of the shapes of the ledger, operations per second, measured by the same probe.
 double best_product_rate(Backend<float>& backend, const Ledger& ledger);

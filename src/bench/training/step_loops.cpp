@@ -11,6 +11,7 @@ namespace cb::training {
 namespace {
 
 constexpr int64_t kMostOther = int64_t{256} << 20;  // bytes: beyond the caches of a rank
+constexpr int64_t kMostLogits = int64_t{1} << 26;   // a loop over more is as fast
 constexpr int64_t kTokensInUse = 256;               // of the synthetic text
 constexpr int64_t kNormalRow = 16;                  // threads share the rows
 
@@ -103,7 +104,8 @@ std::vector<StepLoop> loops_of_step(const Stage& s, int64_t head_rows) {
   add(Loop::zero, own, h, head);
   add(Loop::embed, n, h, first);
   add(Loop::embed_backward, n, h, first);
-  const int64_t rows = std::min(head_rows, n);
+  const int64_t enough = std::max<int64_t>(kMostLogits / s.vocabulary().count, 64);
+  const int64_t rows = std::min({head_rows, n, enough});
   const double chunks = head * static_cast<double>(n) / static_cast<double>(rows);
   for (const Loop loop : {Loop::row_max, Loop::exponentials, Loop::loss_backward})
     add(loop, rows, s.vocabulary().count, chunks);

@@ -244,6 +244,7 @@ StepResult Trainer<Real>::step() {
 
 template <typename Real>
 std::vector<TracePoint> Trainer<Real>::twin_step(bool faults) {
+  ops_.weights_changed();  // what one of two steps prepares wrongly the other must not take over
   exchanging_ = false;
   loss_sum_ = 0;
   watch_.begin_step();
@@ -285,6 +286,7 @@ double Trainer<Real>::rehearse_exchanges(const std::function<void()>& between) {
       fabric_.data->all_gather(parameters_.weights() + share.begin,
                                parameters_.weights() + block.offset, share.end - share.begin);
     }
+    ops_.weights_changed();
   }
   ops_.finish();
   times_ = before;

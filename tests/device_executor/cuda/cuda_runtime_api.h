@@ -46,7 +46,9 @@ enum cudaError : int {
   cudaErrorInvalidValue = device_executor::values::invalid_value,
   cudaErrorInvalidConfiguration = device_executor::values::invalid_configuration,
   cudaErrorMisalignedAddress = device_executor::values::misaligned_address,
-  cudaErrorLaunchFailure = device_executor::values::launch_failure
+  cudaErrorLaunchFailure = device_executor::values::launch_failure,
+  cudaErrorCooperativeLaunchTooLarge = device_executor::values::cooperative_launch_too_large,
+  cudaErrorNotSupported = device_executor::values::not_supported
 };
 typedef enum cudaError cudaError_t;
 enum cudaDeviceAttr : int {

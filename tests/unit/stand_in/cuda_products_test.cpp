@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "bench/training/cuda/cuda_backend.h"
@@ -84,6 +85,22 @@ TEST_CASE("weights are rounded once until they change, by whatever changes them"
   const float no_number = t.product();
   CHECK(no_number != no_number);
 
+  // A write that begins before the matrix, and one that ends behind it.
+  t.put(t.w.get(), kEdge * kEdge, 2);
+  CHECK(t.product() == 32);
+  const auto whole = t.gpu->allocate(3 * kEdge * kEdge);
+  t.gpu->keep_rounded(whole.get() + kEdge * kEdge, kEdge * kEdge);
+  t.put(whole.get(), 3 * kEdge * kEdge, 2);
+  const auto of_whole = [&] {
+    const auto kept = std::exchange(t.w, {whole, whole.get() + kEdge * kEdge});
+    const float out = t.product();
+    t.w = kept;
+    return out;
+  };
+  CHECK(of_whole() == 32);
+  t.put(whole.get(), 3 * kEdge * kEdge, 3);
+  CHECK(of_whole() == 48);
+
   // Another rank's part comes from elsewhere: who puts it there says so.
   t.put(t.w.get(), kEdge * kEdge, 2);
   CHECK(t.product() == 32);
@@ -119,6 +136,19 @@ TEST_CASE(
   float out = 0;
   t.gpu->look(&out, t.c.get(), 1);
   CHECK(out == 32);
+}
+
+TEST_CASE("weights end with the memory that they lie in") {
+  OneProduct t;
+  for (const float value : {2.0F, 3.0F}) {
+    const auto whole = t.gpu->allocate(2 * kEdge * kEdge);
+    const std::shared_ptr<float[]> inner(whole, whole.get() + kEdge * kEdge);
+    t.put(whole.get(), 2 * kEdge * kEdge, value);
+    t.gpu->keep_rounded(inner.get(), kEdge * kEdge);
+    const auto kept = std::exchange(t.w, inner);
+    CHECK(t.product() == 16 * value);
+    t.w = kept;
+  }
 }
 
 TEST_CASE("a product that is written over its own operand is not taken for it") {

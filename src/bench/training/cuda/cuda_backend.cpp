@@ -39,7 +39,8 @@ class CudaBackend final : public GpuBackend {
                                  [bytes, held = allocated_, queue = queue_, raw = memory.get(),
                                   narrow = std::weak_ptr<NarrowWeights>(narrow_)](float* at) {
                                    *held -= bytes;
-                                   if (const auto ranges = narrow.lock()) ranges->forget(at);
+                                   if (const auto ranges = narrow.lock())
+                                     ranges->forget(at, bytes / kFloat);
                                    if (queue->idle()) delete raw;
                                  });
     static_cast<void>(memory.release());
@@ -64,7 +65,7 @@ class CudaBackend final : public GpuBackend {
   double waiting_seconds() const override { return queue_->waited_seconds(); }
   bool on_host() const override { return false; }
   void put(float* to, const float* host, int64_t count) override {
-    narrow_->changed(to);
+    narrow_->changed(to, count);
     queue_->queue([&] { cuda::copy(to, host, bytes_of(count), queue_->stream()); });
     finish();
   }
@@ -75,8 +76,11 @@ class CudaBackend final : public GpuBackend {
   Recorded record(const std::function<void()>& work) override {
     products_.forget_operands();
     try {
-      return {std::make_unique<CudaRecording>(queue_, work), {}};
+      auto recording = std::make_unique<CudaRecording>(queue_, work);
+      products_.forget_operands();  // nothing of it has run
+      return {std::move(recording), {}};
     } catch (const Error& e) {
+      products_.forget_operands();
       if (queue_->lost()) throw;
       cuda::forget_error();
       return {nullptr, e.said()};
@@ -267,7 +271,7 @@ class CudaBackend final : public GpuBackend {
   void adamw(float* weights, const float* gradient, float* mean, float* square, int64_t count,
              const AdamStep& step) override {
     begin(Work::optimizer, count, 7);
-    narrow_->changed(weights);
+    narrow_->changed(weights, count);
     const kernels::TrainAdam adam{static_cast<float>(step.beta1),
                                   static_cast<float>(step.beta2),
                                   static_cast<float>(step.rate / step.correction1),
@@ -296,11 +300,11 @@ class CudaBackend final : public GpuBackend {
   uint64_t hash(const float* x, int64_t count) override { return hashed(x, count).hash; }
 
   void flip_bit(float* element) override {
-    narrow_->changed(element);
+    narrow_->changed(element, 1);
     run(kernels::launch_train_damage(element, false, stream()), "train_damage");
   }
   void make_nan(float* element) override {
-    narrow_->changed(element);
+    narrow_->changed(element, 1);
     run(kernels::launch_train_damage(element, true, stream()), "train_damage");
   }
   void normal(float* to, const Place& p, uint64_t number, double deviation) override {
@@ -431,8 +435,7 @@ double cuda_scratch_bytes(const Stage& stage, const CudaSettings& settings) {
   const AttentionShape s = stage.attention();
   const bool fused = attention_is_fused(s, settings);
   const int64_t scores = fused ? 0 : CudaAttention::scores_of(s, settings.attention_block_rows);
-  // Each of the two largest operands is smaller than the largest probe, or scores.
-  const int64_t narrow = settings.bf16 ? std::max(probe_elements(stage), scores) : 0;
+  const int64_t narrow = settings.bf16 ? std::max(longest_operand(stage), scores) : 0;
   const int64_t dots = fused ? FlashAttention::dots_of(s) : 0;
   const int64_t own = 2 * scores + dots + s.tokens() + s.sequence * s.dim;
   return static_cast<double>(own * kFloat + 2 * narrow * 2 + kParts +

@@ -15,7 +15,7 @@ namespace cb::training {
 class NarrowWeights {
  public:
   void add(const float* from, int64_t count, std::shared_ptr<float[]> narrow, bool frozen) {
-    forget(from);
+    forget(from, count);
     ranges_.push_back({from, count, std::move(narrow), frozen, {}});
   }
   // What the matrix is in bf16; null if it is none of them, or was not rounded since the change.
@@ -27,10 +27,11 @@ class NarrowWeights {
     return there ? range->at(matrix) : nullptr;
   }
   // Where the caller rounds a matrix to that is not there yet, and then counts as there; null if it
-  // is none of them.
+  // is none of them, or would begin where no product likes it.
   uint16_t* take_place(const float* matrix, int64_t count) {
     Range* range = range_of(matrix, count);
-    if (range == nullptr) return nullptr;
+    if (range == nullptr || reinterpret_cast<uintptr_t>(range->at(matrix)) % 16 != 0)
+      return nullptr;
     range->rounded[matrix] = count;
     return range->at(matrix);
   }
@@ -38,14 +39,18 @@ class NarrowWeights {
     for (Range& one : ranges_) one.rounded.clear();
   }
   // Something wrote there.
-  void changed(const float* at) {
-    if (const Range* range = range_of(at, 1); range != nullptr && !range->frozen) changed();
+  void changed(const float* at, int64_t elements) {
+    for (Range& one : ranges_)
+      if (!one.frozen && at < one.from + one.count && one.from < at + elements) one.rounded.clear();
   }
-  void forget(const float* from) {
-    const auto found = std::ranges::find(ranges_, from, &Range::from);
-    if (found == ranges_.end()) return;
-    const Range last = std::move(*found);  // giving its memory back comes here again
-    ranges_.erase(found);
+  // All that lie within this memory.
+  void forget(const float* from, int64_t elements) {
+    std::vector<Range> gone;  // giving their memory back comes here again
+    for (size_t i = ranges_.size(); i-- > 0;) {
+      if (ranges_[i].from < from || ranges_[i].from >= from + elements) continue;
+      gone.push_back(std::move(ranges_[i]));
+      ranges_.erase(ranges_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
 
  private:
