@@ -196,7 +196,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   to_the_right.resize(rows[0].size(), false);
   std::string failures, matrices;
   Missing missing;
-  size_t checks = 0, measured = 0;
+  size_t checks = 0;
   std::vector<LabelledNote> notes;
   for (const Record& r : document.records) {
     const std::string label = terminal_safe(point(info, r, names));
@@ -207,7 +207,6 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
       matrices += (label.empty() ? "" : label + "\n") + matrix;
     checks += static_cast<size_t>(std::count_if(r.checks.begin(), r.checks.end(),
                                                 [&](const Check& c) { return counts(info, c); }));
-    measured += std::holds_alternative<Measured>(r.outcome) ? 1 : 0;
     for (const Said& note : r.notes)
       notes.push_back({static_cast<size_t>(&r - document.records.data()), label, note});
   }
@@ -220,7 +219,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   // No mark of success below a failure.
   if (failures.empty() && !missing.failed() && checks > 0)
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
-  return out + note_lines(notes, measured);
+  return out + note_lines(notes, document.records.size());
 }
 
 std::string failed_check_lines(const Document& document, const CaseInfo& info) {

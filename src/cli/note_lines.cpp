@@ -16,11 +16,11 @@ namespace {
 constexpr size_t kLabelsShown = 4;
 
 // The labels of the records that have a note.
-std::string labels_text(const std::map<size_t, std::string>& records, size_t measured) {
+std::string labels_text(const std::map<size_t, std::string>& records, size_t all) {
   std::vector<std::string> labels;
   for (const auto& [record, label] : records)
     if (!label.empty() && std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
-  if (labels.empty() || records.size() >= measured) return "";
+  if (labels.empty() || records.size() >= all) return "";
   const size_t more = labels.size() > kLabelsShown ? labels.size() - (kLabelsShown - 1) : 0;
   labels.resize(labels.size() - more);
   const std::string others = more > 0 ? fmt::format(" and {} more", more) : "";
@@ -29,7 +29,7 @@ std::string labels_text(const std::map<size_t, std::string>& records, size_t mea
 
 }  // namespace
 
-std::string note_lines(const std::vector<LabelledNote>& notes, size_t measured) {
+std::string note_lines(const std::vector<LabelledNote>& notes, size_t all) {
   std::vector<Said> texts;
   for (const LabelledNote& one : notes) texts.push_back(one.note);
   texts = looks_added_up(std::move(texts));
@@ -37,7 +37,7 @@ std::string note_lines(const std::vector<LabelledNote>& notes, size_t measured) 
   for (size_t i = 0; i < notes.size(); ++i) records_of[texts[i]][notes[i].record] = notes[i].label;
   std::string out;
   for (const auto& [note, records] : records_of)
-    out += fmt::format("  {}{}\n", labels_text(records, measured), terminal_safe(note.text()));
+    out += fmt::format("  {}{}\n", labels_text(records, all), terminal_safe(note.text()));
   return out;
 }
 

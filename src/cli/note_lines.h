@@ -15,10 +15,10 @@ struct LabelledNote {
   Said note;
 };
 
-// The notes below a table, each once. A note of some of the `measured` records has their labels
-// before it, up to a few. Counts of looks, as of a GPU at its power limit, are added up. Safe for a
+// The notes below a table, each once. A note of some of the `all` records, of any outcome, has
+// their labels before it, up to a few. Looks at a GPU at its power limit are added up. Safe for a
 // terminal.
-std::string note_lines(const std::vector<LabelledNote>& notes, size_t measured);
+std::string note_lines(const std::vector<LabelledNote>& notes, size_t all);
 
 // The same texts of several records as one, with their number, in the order of their first ones.
 std::vector<std::string> each_once(const std::vector<std::string>& texts);

@@ -36,11 +36,11 @@ double busiest(const GpuActivity& a) {
   return most;
 }
 
-// A kernel ran at least as long as the mean SM had work. A utilisation below that is of another
+// A kernel ran at least as long as the mean SM had work. A utilisation far below that is of another
 // time: NVML tells of up to a second ago.
 GpuActivity without_stale(GpuActivity a) {
-  constexpr double kRounding = 0.01;  // NVML tells whole percents
-  if (a.utilisation && a.sm && *a.utilisation + kRounding < *a.sm) a.utilisation.reset();
+  constexpr double kSampling = 0.1;  // two counters, each by samples of its own
+  if (a.utilisation && a.sm && *a.utilisation + kSampling < *a.sm) a.utilisation.reset();
   return a;
 }
 

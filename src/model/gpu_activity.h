@@ -45,8 +45,8 @@ inline constexpr double kNothingShare = 0.005;
 
 // The unit with the largest share limits if it has kBoundShare; of equal ones the first in the
 // enumeration. Else what is missing does: latency where every unit but the links is known not to be
-// busy, for a unit that is not known may have been. A utilisation below the share of SMs with work
-// is of another time, and is neither used nor told.
+// busy, for a unit that is not known may have been. A utilisation that is more than a tenth of
+// the time below the share of SMs with work is of another time, and is neither used nor told.
 GpuBound bound_of(const GpuActivity& activity);
 
 // "utilisation 98 %, SM 97 %, tensor 11 %, DRAM 91 %: bound by memory"; empty if nothing is known.

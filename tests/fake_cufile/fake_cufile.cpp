@@ -2,9 +2,9 @@
 // without a read or write call of the process and counts them in the file FAKE_NVFS_STATS as
 // nvidia-fs would; "compat" uses pread and pwrite; "silent" is direct and counts nothing; "short"
 // moves at most 4,096 bytes a call; "wrong" flips a byte; "error" fails with EIO, "refuse" with
-// 5008, "nodriver" does not open, "novolume" knows no volume of a file, "lost" never ends a request
-// of a stream or batch. A stream is one thread that takes requests in their order. A request takes
-// at least FAKE_CUFILE_MICROSECONDS.
+// 5008, "nodriver" does not open, "novolume" knows no volume of a file, "nobuffer" has an internal
+// error where memory is registered, "lost" never ends a request of a stream or batch. A stream is
+// one thread that takes requests in their order. A request takes at least FAKE_CUFILE_MICROSECONDS.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -178,7 +178,7 @@ Status cuFileHandleRegister(void** handle, Descriptor* d) {
   return {d->type == 1 ? 0 : 5022, 0};
 }
 void cuFileHandleDeregister(void*) {}
-Status cuFileBufRegister(const void*, size_t, int) { return {0, 0}; }
+Status cuFileBufRegister(const void*, size_t, int) { return {is("nobuffer") ? 5030 : 0, 0}; }
 Status cuFileBufDeregister(const void*) { return {0, 0}; }
 ssize_t cuFileRead(void* h, void* base, size_t bytes, off_t at, off_t to) {
   return transfer(h, static_cast<char*>(base) + to, bytes, at, true);

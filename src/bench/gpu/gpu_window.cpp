@@ -23,7 +23,10 @@ Samples GpuWindow::share_of_memory_clock(double highest) const {
 
 GpuActivity GpuWindow::activity() const {
   std::map<std::string, double> values = units ? units->values : std::map<std::string, double>();
-  if (!utilisation_within.empty()) values["gpu_utilisation"] = utilisation_within.summary().mean;
+  // A GPU that tells of no units has nothing else, and nothing that would be at odds with it.
+  const bool any_will_do = utilisation_within.empty() && !no_units.empty();
+  const Samples& readings = any_will_do ? utilisation : utilisation_within;
+  if (!readings.empty()) values["gpu_utilisation"] = readings.summary().mean;
   GpuLinkRates rates{.nvlink = nvlink_bytes_per_second};
   if (pcie_generation && pcie_lanes)
     rates.pcie =

@@ -19,6 +19,21 @@ double larger_or_nan(double a, double b) { return std::isnan(a) || a > b ? a : b
 }  // namespace
 
 template <typename Real>
+double difference_of_all(const Real* with, const Real* without, size_t count) {
+  double squares_off = 0, squares = 0, most_off = 0, largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const auto size = static_cast<double>(without[i]);
+    const double off = std::abs(size - static_cast<double>(with[i]));
+    squares_off += off * off;
+    squares += size * size;
+    most_off = larger_or_nan(most_off, off);
+    largest = std::max(largest, std::abs(size));
+  }
+  if (count == 0) return 0;
+  return larger_or_nan(std::sqrt(squares_off / squares), most_off / largest);
+}
+
+template <typename Real>
 Generator<Real>::Generator(Backend<Real>& backend, Fabric<Real>& fabric, Stage stage,
                            Parameters<Real>& parameters, const Generation& generation,
                            const Text& text, int64_t first_sequence)
@@ -212,18 +227,6 @@ std::vector<uint64_t> Generator<Real>::hashes() const {
   return out;
 }
 
-// The root mean square of the differences over that of the logits: no more numbers make it larger.
-template <typename Real>
-double Generator<Real>::difference_of_all(const Real* logits, const Kept& kept) {
-  double off = 0, size = 0;
-  for (size_t i = 0; i < kept.logits.size(); ++i) {
-    const auto with = static_cast<double>(kept.logits[i]), without = static_cast<double>(logits[i]);
-    off += (without - with) * (without - with);
-    size += without * without;
-  }
-  return kept.logits.empty() ? 0 : std::sqrt(off / size);
-}
-
 // Of each sequence the largest logit and that of the chosen token, over the largest logit of all.
 template <typename Real>
 double Generator<Real>::difference_of_few(const Real* logits, int64_t new_token) {
@@ -248,7 +251,8 @@ double Generator<Real>::difference_of_few(const Real* logits, int64_t new_token)
 // NaN in any of them makes the result NaN.
 template <typename Real>
 double Generator<Real>::difference(const Real* logits, int64_t new_token) {
-  return larger_or_nan(difference_of_all(logits, kept_[static_cast<size_t>(new_token)]),
+  const std::vector<Real>& kept = kept_[static_cast<size_t>(new_token)].logits;
+  return larger_or_nan(difference_of_all(kept.data(), logits, kept.size()),
                        difference_of_few(logits, new_token));
 }
 
@@ -273,6 +277,8 @@ CacheError Generator<Real>::compare_without_cache() {
   return out;
 }
 
+template double difference_of_all(const float*, const float*, size_t);
+template double difference_of_all(const double*, const double*, size_t);
 template class Generator<float>;
 template class Generator<double>;
 

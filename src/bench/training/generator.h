@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +25,12 @@ struct CacheError {
   double value = 0;       // a share of the logits, the largest of all tokens; NaN fails
   int64_t new_token = 0;  // where it was found
 };
+
+// How far `count` logits with a cache are from those without, whichever is larger: the root mean
+// square of the differences over that of the logits, or the largest difference over the largest
+// logit. More logits hide a part that is lost from the first, and not from the second.
+template <typename Real>
+double difference_of_all(const Real* with, const Real* without, size_t count);
 
 // Generates the most likely next tokens of one replica's sequences. All calls are collective over
 // the ranks that share matrices.
@@ -58,8 +65,8 @@ class Generator {
   const Said& why_not_recorded() const { return why_not_recorded_; }
 
   // Passes all tokens without a cache, and compares the logits of each new token: the largest and
-  // the chosen one's, over the largest logit; of the first and the last new token all logits, root
-  // mean square over root mean square.
+  // the chosen one's, over the largest logit; of the first and the last new token all logits, by
+  // difference_of_all().
   CacheError compare_without_cache();
 
  private:
@@ -80,7 +87,6 @@ class Generator {
   // `count` tokens of each sequence from that position on.
   std::vector<int32_t> slice(int64_t first, int64_t count) const;
   double difference(const Real* logits, int64_t new_token);
-  static double difference_of_all(const Real* logits, const Kept& kept);
   double difference_of_few(const Real* logits, int64_t new_token);
   // Parts of answer_: of each sequence the largest logit, the next tokens and whether all is
   // finite, and the marks of the places.

@@ -27,8 +27,9 @@ int64_t order_in_pass(const PlaceInStep& place, int64_t layers) {
 //
 // In bf16 a number is off by up to 2⁻⁸ of its size, by 2⁻⁸/√6 in the root mean square. Five
 // operands of products are rounded a layer, and one before the logits; errors of layers add up as
-// a root, and both ways have theirs: 2⁻⁸·√((5·L + 1)/3). A head that is lost, or keys that are off
-// by a position, are far above it.
+// a root, and both ways have theirs: 2⁻⁸·√((5·L + 1)/3). A head that is lost in every layer, or
+// keys that are off by a position, are far above it. One head of H that is lost in the last
+// layer alone is about √(1/(2·H·L)) of the residual stream: with many of both it may pass.
 double cache_limit(const Shape& s, bool bf16) {
   constexpr double kToSpare = 3;
   const auto layers = static_cast<double>(s.layers);

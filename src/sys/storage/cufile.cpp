@@ -45,21 +45,24 @@ constexpr unsigned kAllFixedAndAligned = 0xF;
 // Not a valid count of bytes: it is in a slot until cuFile writes the request's result.
 constexpr ssize_t kNotYet = std::numeric_limits<ssize_t>::min();
 
-// cuFile 1.15.1 refuses a file of whose volume udev knows nothing with 5027, older ones with 5030
-// (rapidsai/kvikio issue 33), in compatibility mode too.
-const char* next_step(int error) {
-  return error == 5027 || error == 5030
-             ? "cuFile asks udev for the file's volume: in a container mount the host's /run/udev "
-               "(docker: --volume /run/udev:/run/udev:ro), and take a filesystem of a block "
-               "device, no tmpfs and no overlay; cufile.log says more"
-             : "run gdscheck -p and look at cufile.log";
-}
-
-void check(const Status& status, const std::string& what) {
+void check(const Status& status, const std::string& what,
+           const char* next = "run gdscheck -p and look at cufile.log") {
   if (status.error == 0) return;
   throw Error(fmt::format("cuFile: {} failed: {}{}; next: {}", what, error_text(status.error),
                           status.cuda != 0 ? fmt::format(", CUDA error {}", status.cuda) : "",
-                          next_step(status.error)));
+                          next));
+}
+
+// cuFile 1.15.1 refuses a file of whose volume udev knows nothing with 5027, in compatibility mode
+// too. Older ones are said to do so with 5030, an internal error (rapidsai/kvikio issue 33).
+void check_registered(const Status& status, const std::string& path) {
+  const bool volume = status.error == 5027 || status.error == 5030;
+  const std::string what = "registering " + path;
+  if (!volume) return check(status, what);
+  check(status, what,
+        "cuFile asks udev for the file's volume: in a container mount the host's /run/udev "
+        "(docker: --volume /run/udev:/run/udev:ro), and take a filesystem of a block "
+        "device, no tmpfs and no overlay; cufile.log says more, or run gdscheck -p");
 }
 
 // Explains a negative result of cuFileRead or cuFileWrite: -1 means errno, others are
@@ -120,8 +123,7 @@ File::File(const Driver& driver, int fd, std::string path)
     : driver_(driver), path_(std::move(path)), own_(opened_again(fd, path_)) {
   Descriptor descriptor;
   descriptor.file.fd = own_.get();
-  check(driver.need<Register>("cuFileHandleRegister")(&handle_, &descriptor),
-        "registering " + path_);
+  check_registered(driver.need<Register>("cuFileHandleRegister")(&handle_, &descriptor), path_);
 }
 
 File::~File() {

@@ -2,7 +2,10 @@
 // again, and what a planted fault does.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
+#include <vector>
 
 #include "bench/training/generator.h"
 #include "bench/training/host_backend.h"
@@ -66,6 +69,46 @@ TEST_CASE("with a cache the logits of every new token are those of a pass over a
   const double limit = cache_limit(single.stage.shape);
   CHECK(limit == doctest::Approx(2 * std::sqrt(12.0) * 3 / 16777216));
   CHECK(single.generator->compare_without_cache().value < limit);
+}
+
+namespace {
+
+// As logits are: of a normal distribution.
+std::vector<float> many_logits(size_t count) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> out(count);
+  for (float& x : out) x = normal(random);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a lost tile of 128 logits, and one that is off, are beyond the limit among 128,256") {
+  Shape shape{"llama-8b", 8, 4096, 32, 8, 128, 14336, 128256};
+  const std::vector<float> whole = many_logits(128256);
+  const auto off = [&](const std::vector<float>& with) {
+    return difference_of_all(with.data(), whole.data(), whole.size());
+  };
+  std::vector<float> lost = whole;
+  std::fill_n(lost.begin() + 1280, 128, 0.0F);
+  CHECK(std::sqrt(128.0 / 128256) < cache_limit(shape, true));  // the root mean square alone
+  CHECK(off(lost) > 10 * cache_limit(shape, true));
+
+  std::vector<float> one = whole;  // in fp32 by a hundredth of the largest
+  const float largest = *std::max_element(whole.begin(), whole.end());
+  one[1280] += 0.01F * largest;
+  CHECK(0.01 * double{largest} / std::sqrt(128256) < cache_limit(shape));
+  CHECK(off(one) > 10 * cache_limit(shape));
+
+  // What is a little off everywhere is what its root mean square says, in any number.
+  std::vector<float> rounded = whole;
+  const std::vector<float> noise = many_logits(256512);
+  for (size_t i = 0; i < whole.size(); ++i) rounded[i] += 0.0151F * noise[i + whole.size()];
+  CHECK(off(rounded) == doctest::Approx(0.0151).epsilon(0.1));
+  one[7] = std::nanf("");
+  CHECK(std::isnan(off(one)));
+  CHECK(difference_of_all<float>(nullptr, nullptr, 0) == 0);
 }
 
 TEST_CASE("the new token is the one with the largest logit, and follows what was chosen before") {

@@ -25,10 +25,12 @@ TEST_CASE("looks at a GPU are added up over the records, each part's by itself")
   CHECK(note_lines({{0, "bf16", said("gpu.at_limit", "n1:0", 17, 17)},
                     {1, "fp16", said("gpu.at_limit", "n1:0", 3, 4)},
                     {1, "fp16", said("gpu.at_limit", "n1:1", 1, 4)},
-                    {2, "fp64", said("gpu.throttled", "n1:0", 2, 5)}},
-                   3) ==
+                    {2, "fp64", said("gpu.throttled", "n1:0", 20, 20)},
+                    {3, "fp32", said("gpu.throttled", "n1:0", 1, 400)}},
+                   4) ==
         "  bf16, fp16: n1:0 was at its power limit in 20 of 21 looks: normal under full load\n"
-        "  fp64: n1:0 was throttled in 2 of 5 looks (heat, hardware slowdown or power brake)\n"
+        "  fp32: n1:0 was throttled in 1 of 400 looks (heat, hardware slowdown or power brake)\n"
+        "  fp64: n1:0 was throttled in 20 of 20 looks (heat, hardware slowdown or power brake)\n"
         "  fp16: n1:1 was at its power limit in 1 of 4 looks: normal under full load\n");
 }
 

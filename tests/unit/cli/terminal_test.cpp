@@ -106,6 +106,19 @@ TEST_CASE("a failed check, a skipped record and a name in Chinese in a table") {
   compare("measure.troubled", measure_table(document, bandwidth.info));
 }
 
+TEST_CASE("a note of one measured and one failed record says which, where a third has none") {
+  Document document;
+  for (const int64_t size : {1, 2, 3}) {
+    Record record{.case_name = "bandwidth"};
+    record.params.set("size", size << 30);
+    if (size != 2) record.notes.push_back("node01: the clock was not steady");
+    if (size == 3) record.outcome = Errored{"node01 rank 0", "no memory"};
+    document.records.push_back(record);
+  }
+  CHECK(measure_table(document, find_case("bandwidth", "cpu")->info)
+            .ends_with("  1G, 3G: node01: the clock was not steady\n"));
+}
+
 TEST_CASE("what a host consists of") {
   compare("info", info_table(example_document("001-info").hosts));
 }

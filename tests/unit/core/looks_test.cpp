@@ -8,11 +8,12 @@ TEST_CASE("looks at one part are added up, in every note that tells of them") {
   const Said other("n1:0: bound by memory");
   const std::vector<Said> out = looks_added_up(
       {said("gpu.at_limit", "n1:0", 203, 206), other, said("gpu.at_limit", "n1:0", 4, 205),
-       said("gpu.at_limit", "n1:1", 1, 9), said("gpu.throttled", "n1:0", 2, 5)});
-  CHECK(out == std::vector<Said>{said("gpu.at_limit", "n1:0", 207, 411), other,
-                                 said("gpu.at_limit", "n1:0", 207, 411),
-                                 said("gpu.at_limit", "n1:1", 1, 9),
-                                 said("gpu.throttled", "n1:0", 2, 5)});
+       said("gpu.at_limit", "n1:1", 1, 9), said("gpu.throttled", "n1:0", 20, 20),
+       said("gpu.throttled", "n1:0", 1, 400)});
+  CHECK(out == std::vector<Said>{
+                   said("gpu.at_limit", "n1:0", 207, 411), other,
+                   said("gpu.at_limit", "n1:0", 207, 411), said("gpu.at_limit", "n1:1", 1, 9),
+                   said("gpu.throttled", "n1:0", 20, 20), said("gpu.throttled", "n1:0", 1, 400)});
 }
 
 TEST_CASE("counts that are none stay as they are") {

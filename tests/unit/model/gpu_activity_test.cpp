@@ -75,7 +75,7 @@ TEST_CASE(
   CHECK(bound_of(a) == GpuBound::latency);
 }
 
-TEST_CASE("a utilisation below the share of SMs with work is of another time") {
+TEST_CASE("a utilisation far below the share of SMs with work is of another time") {
   // A training step and a factoring of an H100, in windows of half a second.
   CHECK(activity_sentence({.utilisation = 0.46,
                            .sm = 0.67,
@@ -87,12 +87,20 @@ TEST_CASE("a utilisation below the share of SMs with work is of another time") {
                            .dram = 0.17}) ==
         "SM 67 %, tensor 0 %, DRAM 17 %, FP32 44 %: bound by latency: the SMs had work and no unit "
         "was busy");
-  GpuActivity a{.utilisation = 0.4, .sm = 0.42, .tensor = 0.2, .dram = 0.2};
+  GpuActivity a{.utilisation = 0.3, .sm = 0.41, .tensor = 0.2, .dram = 0.2};
   CHECK(bound_of(a) == GpuBound::few_sms_or_host);
-  CHECK(activity_sentence(a).text().starts_with("SM 42 %, tensor 20 %, DRAM 20 %: most SMs "));
-  a.sm = 0.41;  // NVML tells whole percents
+  CHECK(activity_sentence(a).text().starts_with("SM 41 %, tensor 20 %, DRAM 20 %: most SMs "));
+  a.sm = 0.4;
   CHECK(bound_of(a) == GpuBound::host);
-  CHECK(activity_sentence(a).text().starts_with("utilisation 40 %, SM 41 %, "));
+  CHECK(activity_sentence(a).text().starts_with("utilisation 30 %, SM 40 %, "));
+}
+
+TEST_CASE("a utilisation a little below the share of SMs with work is one of sampling") {
+  GpuActivity a = with_units_idle();
+  a.utilisation = 0.48;
+  a.sm = 0.5;
+  CHECK(bound_of(a) == GpuBound::host);
+  CHECK(activity_sentence(a).text().starts_with("utilisation 48 %, SM 50 %, "));
 }
 
 TEST_CASE("without a utilisation a little work is no idling, and few SMs may be the host's") {
