@@ -157,7 +157,7 @@ tc qdisc add dev v0 parent 1:1 tbf rate {rate:1} burst 16k limit 4mb
 tc qdisc add dev v0 parent 1:2 tbf rate {rate:0.5} burst 16k limit 4mb
 tc filter add dev v0 parent 1: protocol ip u32 match ip dst 10.79.0.6/32 flowid 1:2
 """),
-    "a spoilt byte in a GPU": Fault("gdr.data", "h2", words={"cuda": "flip@0=copy"}, hosts=("h2",), may=("gdr.", "step:"),
+    "a spoilt byte in a GPU": Fault("gdr.data", "h4:", words={"cuda": "flip@0=copy"}, hosts=("h4",), may=("gdr.", "step:"),
                                     params=MIDDLE),
     "wrong data in a rail": Fault("nccl-rails.data", "h2", words={"nccl": "wrong=1:2"}, hosts=("h2",), may=("nccl-rails.",)),
     "a rail is slower": Fault("nccl-rails.fleet", "rail 1", words={"nccl": "slow_rail=1:70"}, hosts=HOSTS),
