@@ -2,6 +2,7 @@
 """One training step in PyTorch and in clusterbench: the same shapes, threads and optimizer, in turn.
 
   compare_train.py --binary build/release/bin/clusterbench --python VENV/bin/python --rounds 5
+  compare_train.py --device gpu --shapes slice-8b-4096   bf16 products, fp32 weights: autocast there, --dtype bf16 here
 
 VENV has torch. Prints tokens per second of each round and the ratio of the medians with its least and largest value.
 """
@@ -20,16 +21,19 @@ SHAPES = {
     "middle": (512, 4, 8, 4, 64, 1408, 8192, 256, 4),
     "wide": (1024, 2, 16, 4, 64, 2816, 16384, 512, 2),
     "slice-8b": (4096, 1, 32, 8, 128, 14336, 32000, 256, 1),
+    "slice-8b-4096": (4096, 4, 32, 8, 128, 14336, 128256, 4096, 1),
 }
 
 
-def in_torch(shape, threads, steps, warm):
+def in_torch(shape, threads, steps, warm, device):
     """Tokens per second of each step after the warm-up. Runs where torch is."""
     import torch
     import torch.nn.functional as F
     h, layers, heads, kv, d, f, vocabulary, s, b = shape
     torch.set_num_threads(threads)
     torch.manual_seed(1)
+    gpu = device == "gpu"
+    torch.set_default_device("cuda" if gpu else "cpu")
 
     def matrix(rows, columns):
         return torch.nn.Parameter(torch.randn(rows, columns) * 0.02)
@@ -58,11 +62,12 @@ def in_torch(shape, threads, steps, warm):
 
     def step():
         tokens = torch.randint(0, vocabulary, (b, s + 1))
-        x = F.embedding(tokens[:, :-1], embedding)
-        for w in stack:
-            x = layer(x, w)
-        logits = F.linear(F.rms_norm(x, (h,), last, 1e-5), head)
-        loss = F.cross_entropy(logits.view(b * s, vocabulary), tokens[:, 1:].reshape(-1))
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=gpu):
+            x = F.embedding(tokens[:, :-1], embedding)
+            for w in stack:
+                x = layer(x, w)
+            logits = F.linear(F.rms_norm(x, (h,), last, 1e-5), head)
+            loss = F.cross_entropy(logits.view(b * s, vocabulary), tokens[:, 1:].reshape(-1))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
@@ -78,22 +83,28 @@ def in_torch(shape, threads, steps, warm):
     return rates
 
 
-def torch_rate(python, name, threads, steps, warm):
+def torch_rate(python, name, threads, steps, warm, device):
     done = subprocess.run([python, __file__, "--in-torch", name, "--threads", str(threads), "--steps", str(steps),
-                           "--warm", str(warm)], check=True, capture_output=True, text=True,
+                           "--warm", str(warm), "--device", device], check=True, capture_output=True, text=True,
                           env={**os.environ, "OMP_NUM_THREADS": str(threads)})
     return statistics.median(json.loads(done.stdout))
 
 
-def own_rate(binary, name, threads, steps, warm, library):
+def where(device, threads, library):
+    """Options of both that say on what to compute."""
+    if device == "gpu":
+        return ["--device", "gpu", "--dtype", "bf16"]
+    return ["--threads", str(threads), "--library", library]
+
+
+def own_rate(binary, name, steps, warm, options):
     h, layers, heads, kv, d, f, vocabulary, s, b = SHAPES[name]
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "t.json")
         subprocess.run([binary, "train", "--hidden", str(h), "--layers", str(layers), "--heads", str(heads),
                         "--kv-heads", str(kv), "--head-dim", str(d), "--feed-forward", str(f), "--vocabulary",
                         str(vocabulary), "--sequence", str(s), "--micro-batch", str(b), "--steps", str(steps + warm),
-                        "--warm-up-steps", str(warm), "--twin-every", "0", "--threads", str(threads), "--library",
-                        library, "--json", out], check=True, capture_output=True)
+                        "--warm-up-steps", str(warm), "--twin-every", "0", *options, "--json", out], check=True, capture_output=True)
         with open(out, encoding="utf-8") as file:
             record, = json.load(file)["records"]
     metric, = [m for m in record["metrics"] if m["name"] == "tokens_per_second"]
@@ -103,12 +114,13 @@ def own_rate(binary, name, threads, steps, warm, library):
 def compare(args, name):
     ours, theirs = [], []
     for _ in range(args.rounds):
-        ours.append(own_rate(args.binary, name, args.threads, args.steps, args.warm, args.library))
-        theirs.append(torch_rate(args.python, name, args.threads, args.steps, args.warm))
+        ours.append(own_rate(args.binary, name, args.steps, args.warm, where(args.device, args.threads, args.library)))
+        theirs.append(torch_rate(args.python, name, args.threads, args.steps, args.warm, args.device))
         print(f"{name}: clusterbench {ours[-1]:.0f}, PyTorch {theirs[-1]:.0f} tokens/s", flush=True)
     ratios = [a / b for a, b in zip(ours, theirs)]
+    on = "one GPU" if args.device == "gpu" else f"{args.threads} threads"
     ratio = statistics.median(ours) / statistics.median(theirs)
-    print(f"{name}: {ratio:.3f} x PyTorch, {args.threads} threads (rounds {min(ratios):.3f} to {max(ratios):.3f})",
+    print(f"{name}: {ratio:.3f} x PyTorch, {on} (rounds {min(ratios):.3f} to {max(ratios):.3f})",
           flush=True)
     return ratio
 
@@ -117,16 +129,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="build/release/bin/clusterbench")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has torch")
+    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--library", default="auto")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--warm", type=int, default=3)
-    parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--shapes", default="narrow,middle,wide,slice-8b")
     parser.add_argument("--in-torch", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.in_torch:
-        print(json.dumps(in_torch(SHAPES[args.in_torch], args.threads, args.steps, args.warm)))
+        print(json.dumps(in_torch(SHAPES[args.in_torch], args.threads, args.steps, args.warm, args.device)))
         return 0
     return 0 if min(compare(args, name) for name in args.shapes.split(",")) >= 1 else 1
 

@@ -87,6 +87,7 @@ find_library() {
 }
 find_library CLUSTERBENCH_CUBLASLT_LIBRARY libcublasLt.so
 find_library CLUSTERBENCH_NCCL_LIBRARY libnccl.so
+find_library CLUSTERBENCH_CUFILE_LIBRARY libcufile.so
 
 : >"$out/steps.tsv"
 begun_all=$SECONDS child=''
@@ -166,11 +167,24 @@ measure preflight 0 30 preflight
 for test in "$programs"/gpu_*; do
   step "$(basename "$test")" 0 45 "$test"
 done
-measure gemm-bf16 0 45 gemm --device gpu --dtype bf16 --size 8192 --warm-up 4s --duration 5s
-# The types that this GPU lacks are skipped, which is exit 3: so each type is a step of its own.
-for dtype in fp8_e4m3 fp64 tf32 fp16 int8 fp32 fp64_vector fp8_e5m2 fp4; do
-  measure "gemm-$dtype" 0,3 30 gemm --device gpu --dtype "$dtype" --size 8192 --warm-up 1s --duration 2s
+# Workloads: a training step of an eight-billion decoder's slice beside PyTorch's, tokens, equations.
+slice=(--device gpu --dtype bf16 --model llama-8b)
+measure train-8b 0 60 train "${slice[@]}" --layers 4 --sequence 4096 --micro-batch 1 --steps 9 --warm-up-steps 3 --twin-every 6
+step reference-train 0,3 60 python3 ci/compare_train.py --in-torch slice-8b-4096 --device gpu --threads 1 --steps 6 --warm 3
+measure infer-8b 0 60 infer "${slice[@]}" --layers 8 --prompt 1024 --new-tokens 128 --batch 1,2,4,8,16 --repetitions 2
+measure lu 0 60 lu --device gpu --iterations 1
+measure cg 0 40 cg --device gpu --size 256
+# The same numbers as the processor's: losses of a training, tokens that are generated.
+for device in cpu gpu; do
+  measure "train-$device" 0 60 train --device "$device" --steps 200
+  measure "infer-$device" 0 60 infer --device "$device" --batch 1,4,16
 done
+measure fault-train 1 40 train --device gpu --steps 60 --inject-fault bitflip@0:1
+measure fault-infer 1 40 infer --device gpu --inject-fault nan@0:1
+# cuFile without nvidia-fs works in its compatibility mode; where it is not here the case is skipped.
+export CUFILE_ALLOW_COMPAT_MODE=true CUFILE_FORCE_COMPAT_MODE=true
+measure gds 0,3 60 gds --dir "$out" --size 256M --duration 1s --mode sync,batch,stream,bounce --allow-compat
+measure gemm-bf16 0 45 gemm --device gpu --dtype bf16 --size 8192 --warm-up 4s --duration 5s
 # reference NAME SHAPE…: PyTorch, or where it is not there a plain loop over cuBLASLt.
 reference() {
   local name=$1
@@ -180,10 +194,10 @@ reference() {
 }
 reference reference "8192:8192,8192,8192"
 measure memory 0 60 bandwidth --device gpu --op copy,triad,read,latency --duration 2s
-metered burn measure burn 0 90 burn --device gpu --phase bf16,fp64,hbm,sm,march --duration 60s
+metered burn measure burn 0 90 burn --device gpu --phase bf16,fp64,hbm,sm,march --duration 45s
 # gpu-burn reads its kernel from the folder that it stands in.
 if gpu_burn=$(command -v gpu_burn); then
-  metered gpu-burn step gpu-burn 0 60 env -C "$(dirname "$(readlink -f "$gpu_burn")")" ./gpu_burn -tc 30
+  metered gpu-burn step gpu-burn 0 60 env -C "$(dirname "$(readlink -f "$gpu_burn")")" ./gpu_burn -tc 20
 fi
 measure fault-bitflip 1 30 burn --device gpu --phase bf16 --duration 3s --inject-fault bitflip
 measure fault-nan 1 30 burn --device gpu --phase bf16 --duration 3s --inject-fault nan
@@ -211,11 +225,15 @@ fi
 measure overhead 0 40 gpu-overhead
 # What the units do beside a load of each kind: "bound by the tensor cores", then "bound by memory" (GPM: Hopper and later).
 for phase in bf16 hbm; do
-  env ${bundle:+"LD_LIBRARY_PATH=$bundle/lib"} "$clusterbench" burn --device gpu --phase "$phase" --duration 14s >"$out/load-$phase.log" 2>&1 </dev/null &
+  env ${bundle:+"LD_LIBRARY_PATH=$bundle/lib"} "$clusterbench" burn --device gpu --phase "$phase" --duration 10s >"$out/load-$phase.log" 2>&1 </dev/null &
   load=$!
   sleep 4 # until its memory is filled
-  step "watch-$phase" 0 30 "$clusterbench" watch --duration 8s
+  step "watch-$phase" 0 30 "$clusterbench" watch --duration 5s
   wait "$load" || true
+done
+# The types that this GPU lacks are skipped, which is exit 3: so each type is a step of its own.
+for dtype in fp8_e4m3 fp64 tf32 fp16 int8 fp32 fp64_vector fp8_e5m2 fp4; do
+  measure "gemm-$dtype" 0,3 30 gemm --device gpu --dtype "$dtype" --size 8192 --warm-up 500ms --duration 1s
 done
 measure gemm-search 0 110 gemm --device gpu --dtype bf16 --search --algorithms 8 --warm-up 4s --duration 3s
 best=$(searched_shape)

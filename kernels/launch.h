@@ -23,9 +23,14 @@ struct Shape {
 };
 
 // Starts launch<kernel>({blocks, threads}, stream, arguments…) and returns at once, with a
-// cudaError_t.
+// cudaError_t. More shared memory than every device gives a block must be asked for.
 template <auto Kernel, typename... Arguments>
 int launch(const Shape& shape, void* stream, const Arguments&... arguments) {
+  if (shape.shared_bytes > 48 * 1024) {
+    const cudaError_t code = cudaFuncSetAttribute(
+        Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes));
+    if (code != cudaSuccess) return code;
+  }
   Kernel<<<shape.blocks, shape.threads, shape.shared_bytes, static_cast<cudaStream_t>(stream)>>>(
       arguments...);
   return cudaGetLastError();

@@ -3,6 +3,7 @@
 #include "kernels/block_sums.h"
 #include "kernels/launch.h"
 #include "kernels/lu.h"
+#include "kernels/lu_exchanges.h"
 
 namespace cb::kernels {
 namespace {
@@ -12,14 +13,10 @@ using Row = std::int64_t;
 struct OfColumn {
   double value[lu_most_block];
 };
-struct PicksOfWarps {
-  double size[block_threads / 32];
-  std::int64_t row[block_threads / 32];
+struct RowsOfBlock {
+  Row row[lu_most_block];
 };
-struct Places {
-  std::int32_t content[2 * lu_most_block];
-  std::int32_t place[lu_most_block];
-};
+constexpr int tile = 32;  // rows of a triangle that a warp solves, a lane each
 
 __global__ void __launch_bounds__(block_threads)
     lu_fill(double* a, Row ld, Row order, std::uint64_t seed) {
@@ -29,79 +26,21 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-__device__ LuPick pick_of(double value, Row row) {
-  return {isnan(value) ? INFINITY : fabs(value), row};
-}
-__device__ LuPick larger(const LuPick& a, const LuPick& b) {
-  if (a.size != b.size) return a.size > b.size ? a : b;
-  return a.row <= b.row ? a : b;
-}
-
-// Of all threads of the block.
-__device__ LuPick block_pick(LuPick mine) {
-  CB_SHARED(PicksOfWarps, tops);
-  for (int lanes = 16; lanes > 0; lanes /= 2) {
-    const double size = __shfl_xor_sync(~0U, mine.size, lanes);
-    const long long row = __shfl_xor_sync(~0U, static_cast<long long>(mine.row), lanes);
-    mine = larger(mine, {size, row});
+// Of a warp: rows first … of x, at most a tile of them, in the order of the triangle's columns.
+__device__ void solve_tile(const LuTriangle& t, Row first, double* x) {
+  const int lane = static_cast<int>(threadIdx.x);
+  const Row row = first + lane;
+  double l[tile];
+#pragma unroll
+  for (int j = 0; j < tile; ++j)
+    l[j] = j < lane && row < t.order ? t.l[(first + j) * t.ldl + row] : 0;
+  double mine = row < t.order ? x[row] : 0;
+#pragma unroll
+  for (int j = 0; j < tile; ++j) {
+    const double known = __shfl_sync(~0U, mine, j);
+    if (j < lane) mine -= l[j] * known;
   }
-  if (threadIdx.x % 32 == 0) {
-    tops.size[threadIdx.x / 32] = mine.size;
-    tops.row[threadIdx.x / 32] = mine.row;
-  }
-  __syncthreads();
-  LuPick all = {tops.size[0], tops.row[0]};
-  for (unsigned w = 1; w < block_threads / 32; ++w) all = larger(all, {tops.size[w], tops.row[w]});
-  __syncthreads();  // the next call writes the same variable
-  return all;
-}
-
-// A thread without a row has one that loses against every other.
-__device__ LuPick no_pick() { return {-1, INT64_MAX}; }
-
-__global__ void __launch_bounds__(block_threads) lu_search(LuPanel p, Row column) {
-  LuPick mine = no_pick();
-  for (Row i = column + loop_begin(); i < p.rows; i += loop_step())
-    mine = larger(mine, pick_of(p.a[column * p.ld + i], i));
-  mine = block_pick(mine);
-  if (threadIdx.x == 0) p.picks[blockIdx.x] = mine;
-}
-
-// One block: of `picks` picks the best becomes the pivot of that column.
-__global__ void __launch_bounds__(block_threads)
-    lu_exchange(LuPanel p, Row column, unsigned picks) {
-  const Row pivot = block_pick(threadIdx.x < picks ? p.picks[threadIdx.x] : no_pick()).row;
-  for (Row c = threadIdx.x; c < p.columns; c += block_threads) {
-    double *own = p.a + c * p.ld + column, *other = p.a + c * p.ld + pivot;
-    const double value = *own;
-    *own = *other;
-    *other = value;
-  }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  p.pivots[column] = pivot;
-  const double value = p.a[column * p.ld + column];
-  if (value == 0 || !isfinite(value)) *p.irregular = 1;
-}
-
-// Divides by the pivot, updates the columns up to `end`, and looks for the next one's pivot.
-__global__ void __launch_bounds__(block_threads) lu_eliminate(LuPanel p, Row column, Row end) {
-  const double* row = p.a + column;
-  const double scale = 1 / row[column * p.ld];
-  LuPick mine = no_pick();
-  for (Row i = column + 1 + loop_begin(); i < p.rows; i += loop_step()) {
-    double* at = p.a + i;
-    const double factor = at[column * p.ld] * scale;
-    at[column * p.ld] = factor;
-    for (Row c = column + 1; c < end; ++c) {
-      const double value = at[c * p.ld] - factor * row[c * p.ld];
-      at[c * p.ld] = value;
-      if (c == column + 1) mine = larger(mine, pick_of(value, i));
-    }
-  }
-  if (column + 1 >= end) return;
-  mine = block_pick(mine);
-  if (threadIdx.x == 0) p.picks[blockIdx.x] = mine;
+  if (row < t.order) x[row] = mine;
 }
 
 // A block has a column of B, which it keeps while it goes down the triangle.
@@ -113,10 +52,15 @@ __global__ void __launch_bounds__(block_threads) lu_solve(LuTriangle t) {
     for (Row i = threadIdx.x; i < t.order; i += block_threads)
       x.value[i] = invert ? (i == column ? 1.0 : 0.0) : b[i];
     __syncthreads();
-    for (Row j = invert ? column : 0; j < t.order; ++j) {
-      const double known = x.value[j];
-      for (Row i = j + 1 + threadIdx.x; i < t.order; i += block_threads)
-        x.value[i] -= t.l[j * t.ldl + i] * known;
+    for (Row first = invert ? column : 0; first < t.order; first += tile) {
+      if (threadIdx.x < 32) solve_tile(t, first, x.value);
+      __syncthreads();
+      for (Row i = first + tile + threadIdx.x; i < t.order; i += block_threads) {
+        double sum = x.value[i];
+#pragma unroll
+        for (int j = 0; j < tile; ++j) sum -= t.l[(first + j) * t.ldl + i] * x.value[first + j];
+        x.value[i] = sum;
+      }
       __syncthreads();
     }
     for (Row i = threadIdx.x; i < t.order; i += block_threads) b[i] = x.value[i];
@@ -124,35 +68,17 @@ __global__ void __launch_bounds__(block_threads) lu_solve(LuTriangle t) {
   }
 }
 
-// One block. A row among the first `count` has its own place, another one the place behind them of
-// the first exchange that named it. One thread then does the exchanges in shared memory.
+// One block.
 __global__ void __launch_bounds__(block_threads)
     lu_plan(const std::int64_t* pivots, int count, LuMoves m) {
-  CB_SHARED(Places, p);
-  for (int j = static_cast<int>(threadIdx.x); j < count; j += block_threads) {
-    const Row pivot = pivots[j];
-    int first = 0;
-    if (pivot >= count)
-      while (pivots[first] != pivot) ++first;
-    p.place[j] = pivot < count ? static_cast<std::int32_t>(pivot) : count + first;
-    p.content[j] = j;
-    p.content[count + j] = count + j;
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int j = 0; j < count; ++j) {
-      const std::int32_t held = p.content[j];
-      p.content[j] = p.content[p.place[j]];
-      p.content[p.place[j]] = held;
-    }
-  }
+  CB_SHARED(RowsOfBlock, all);
+  for (int j = static_cast<int>(threadIdx.x); j < count; j += block_threads) all.row[j] = pivots[j];
   __syncthreads();
   for (int j = static_cast<int>(threadIdx.x); j < count; j += block_threads) {
-    const std::int32_t held = p.content[j];
-    m.from[j] = held < count ? held : pivots[held - count];
-    const bool named = p.place[j] == count + j;
-    m.to[j] = named ? pivots[j] : -1;
-    m.with[j] = p.content[count + j];
+    const bool named = lu_named_first(j, all.row, 0, count);
+    m.from[j] = lu_origin(j, all.row, 0, count);
+    m.to[j] = named ? all.row[j] : -1;
+    m.with[j] = named ? lu_origin(all.row[j], all.row, 0, count) : 0;
   }
 }
 
@@ -167,20 +93,42 @@ __global__ void __launch_bounds__(block_threads) lu_move(LuExchange e) {
   }
 }
 
+// Of a warp: rows first … last of y, at most a tile of them, from the last to the first.
+__device__ void solve_back(const LuBack& b, Row first, Row last) {
+  const int lane = static_cast<int>(threadIdx.x), rows = static_cast<int>(last - first) + 1;
+  double u[tile];
+#pragma unroll
+  for (int j = 0; j < tile; ++j)
+    u[j] = lane <= j && j < rows ? b.u[(first + j) * b.ld + first + lane] : 1;
+  double mine = lane < rows ? b.y[first + lane] : 0;
+#pragma unroll
+  for (int j = tile - 1; j >= 0; --j) {
+    if (lane == j) mine /= u[j];
+    const double known = __shfl_sync(~0U, mine, j);
+    if (lane < j && j < rows) mine -= u[j] * known;
+  }
+  if (lane < rows) b.y[first + lane] = mine;
+}
+
 // One block solves the triangle, from its last column to its first.
 __global__ void __launch_bounds__(block_threads) lu_back_solve(LuBack b) {
-  for (Row j = b.end - 1; j >= b.begin; --j) {
-    const double* u = b.u + j * b.ld;
-    if (threadIdx.x == 0) b.y[j] /= u[j];
+  for (Row last = b.end - 1; last >= b.begin; last -= tile) {
+    const Row first = last - tile + 1 > b.begin ? last - tile + 1 : b.begin;
+    if (threadIdx.x < 32) solve_back(b, first, last);
     __syncthreads();
-    const double known = b.y[j];
-    for (Row i = b.begin + threadIdx.x; i < j; i += block_threads) b.y[i] -= u[i] * known;
+    for (Row i = b.begin + threadIdx.x; i < first; i += block_threads) {
+      double sum = b.y[i];
+#pragma unroll
+      for (int j = tile - 1; j >= 0; --j) sum -= b.u[(first + j) * b.ld + i] * b.y[first + j];
+      b.y[i] = sum;
+    }
     __syncthreads();
   }
 }
 __global__ void __launch_bounds__(block_threads) lu_back_update(LuBack b) {
   for (Row i = loop_begin(); i < b.begin; i += loop_step()) {
     double sum = b.y[i];
+#pragma unroll 16
     for (Row j = b.end - 1; j >= b.begin; --j) sum -= b.u[j * b.ld + i] * b.y[j];
     b.y[i] = sum;
   }
@@ -216,34 +164,12 @@ __global__ void __launch_bounds__(block_threads) lu_residual_join(LuResidual r) 
 
 unsigned one_each(Row items) { return static_cast<unsigned>(items < 65535 ? items : 65535); }
 
-unsigned picking_blocks(Row rows) {
-  const unsigned blocks = blocks_of(rows);
-  return blocks < lu_most_picks ? blocks : lu_most_picks;
-}
-
 }  // namespace
-
-static_assert(lu_most_picks <= block_threads);
 
 int launch_lu_fill(double* a, std::int64_t ld, std::int64_t order, std::uint64_t seed,
                    void* stream) {
   return launch<lu_fill>({dim3(blocks_of(order), one_each(order + 1)), block_threads}, stream, a,
                          ld, order, seed);
-}
-
-int launch_lu_narrow(const LuPanel& panel, std::int64_t begin, std::int64_t end, void* stream) {
-  if (end - begin > lu_narrow || end > panel.columns || end > panel.rows)
-    return cudaErrorInvalidValue;
-  unsigned picks = picking_blocks(panel.rows - begin);
-  if (const int e = launch<lu_search>({picks, block_threads}, stream, panel, begin)) return e;
-  for (std::int64_t column = begin; column < end; ++column) {
-    if (const int e = launch<lu_exchange>({1, block_threads}, stream, panel, column, picks))
-      return e;
-    picks = picking_blocks(panel.rows - column - 1);
-    if (const int e = launch<lu_eliminate>({picks, block_threads}, stream, panel, column, end))
-      return e;
-  }
-  return cudaSuccess;
 }
 
 int launch_lu_solve(const LuTriangle& t, bool invert, void* stream) {

@@ -35,16 +35,33 @@ struct LuPick {
   std::int64_t row;
 };
 
+// The row that a block proposes as the pivot, or the one that the pivot replaces, with its elements
+// in the columns that are factored together.
+struct alignas(16) LuCandidate {
+  LuPick pick;
+  double elements[lu_narrow];
+};
+// Through which the blocks that factor a panel hear of each other. Zero before the first launch;
+// every launch leaves it fit for the next one of its stream.
+struct LuSpace {
+  LuPick picks[lu_most_picks];
+  std::uint64_t columns;  // that were factored so far, of all panels
+  // Of each block, and at the end of the row that is replaced: what it has told, by that count.
+  std::uint64_t turns[lu_most_picks + 1];
+  LuCandidate candidates[2][lu_most_picks + 1];
+};
+
 // A panel of `columns` columns while it is factored. Rows are counted from its first.
 struct LuPanel {
   double* a;  // the element on the diagonal in its first column
   std::int64_t ld, rows, columns;
-  std::int64_t* pivots;     // of each column: the row that was exchanged with it
-  LuPick* picks;            // room for lu_most_picks
+  std::int64_t* pivots;  // of each column: the row that was exchanged with it
+  LuSpace* space;
   std::int32_t* irregular;  // set where a pivot is zero or not finite
 };
 // Factors columns begin … end of the panel, at most lu_narrow, in place. Rows are exchanged in all
-// columns of the panel. Queues lu_narrow_launches(end − begin) launches.
+// columns of the panel. Queues at most lu_narrow_launches(end − begin) launches: one where the
+// device holds these columns in registers, 1,024 rows a block.
 int launch_lu_narrow(const LuPanel& panel, std::int64_t begin, std::int64_t end, void* stream);
 constexpr int lu_narrow_launches(std::int64_t columns) { return 1 + 2 * static_cast<int>(columns); }
 

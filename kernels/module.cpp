@@ -180,6 +180,8 @@ constexpr CudaTable kTable{
     KERNEL(launch_train_embed),
     KERNEL(launch_train_embed_backward),
     KERNEL(launch_train_exponentials),
+    KERNEL(launch_train_flash),
+    KERNEL(launch_train_flash_backward),
     KERNEL(launch_train_hash),
     KERNEL(launch_train_logits_backward),
     KERNEL(launch_train_narrow),

@@ -25,7 +25,7 @@ namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 7;
+inline constexpr int cuda_table_version = 8;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -142,6 +142,8 @@ struct CudaTable {
   decltype(&cb::kernels::launch_train_embed) launch_train_embed;
   decltype(&cb::kernels::launch_train_embed_backward) launch_train_embed_backward;
   decltype(&cb::kernels::launch_train_exponentials) launch_train_exponentials;
+  decltype(&cb::kernels::launch_train_flash) launch_train_flash;
+  decltype(&cb::kernels::launch_train_flash_backward) launch_train_flash_backward;
   decltype(&cb::kernels::launch_train_hash) launch_train_hash;
   decltype(&cb::kernels::launch_train_logits_backward) launch_train_logits_backward;
   decltype(&cb::kernels::launch_train_narrow) launch_train_narrow;

@@ -4,6 +4,7 @@
 
 #include "kernels/launch.h"
 #include "kernels/stream.h"
+#include "kernels/together.h"
 
 namespace cb::kernels {
 namespace {
@@ -111,24 +112,12 @@ __global__ void chase(const Index* lines, Index steps, Index* place) {
   *place = at;
 }
 
-// Sets `count` to the number of blocks of the kernel that the current device holds at once.
-template <auto Kernel>
-int blocks(unsigned& count) {
-  int device = 0, sms = 0, per_sm = 0;
-  if (auto e = cudaGetDevice(&device)) return e;
-  if (auto e = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device)) return e;
-  if (auto e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &per_sm, reinterpret_cast<const void*>(Kernel), threads_per_block, 0))
-    return e;
-  count = static_cast<unsigned>(std::max(1, sms) * std::max(1, per_sm));
-  return cudaSuccess;
-}
-
-// Launches the kernel with as many blocks.
+// Launches the kernel with as many blocks as the device holds at once.
 template <auto Kernel, typename... Arguments>
 int launch_resident(void* stream, const Arguments&... arguments) {
-  unsigned count = 0;
-  if (const int e = blocks<Kernel>(count)) return e;
+  std::int64_t most = 0;
+  if (const int e = most_together<Kernel>(threads_per_block, &most)) return e;
+  const auto count = static_cast<unsigned>(std::max<std::int64_t>(1, most));
   return launch<Kernel>({count, threads_per_block}, stream, arguments...);
 }
 

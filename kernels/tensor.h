@@ -36,6 +36,26 @@ __device__ inline void multiply_half(float (&d)[4], const std::uint32_t (&a)[4],
         "f"(c[2]), "f"(c[3]));
 }
 
+// The value itself. The compiler takes it for a new one at each call, so that it does not hold in
+// registers what follows from it across a loop.
+__device__ inline int anew(int value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+// Two numbers rounded to bf16, to nearest and ties to even; `low` in the lower half.
+__device__ inline std::uint32_t pack_bfloat16(float low, float high) {
+  std::uint32_t out = 0;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+  return out;
+}
+// 2^x, off by at most 2⁻²² of it; what is too small for a normal number becomes 0.
+__device__ inline float power_of_two(float x) {
+  float out = 0;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(x));
+  return out;
+}
+
 // Loads four 8×8 matrices of numbers of 16 bits from shared memory. All lanes must come; lane i
 // gives the address of row i % 8 of matrix i / 8, aligned to 16 bytes. Register m of lane l gets
 // the numbers 2(l % 4) and 2(l % 4) + 1 of row l / 4 of matrix m.

@@ -85,6 +85,38 @@ struct TrainScoresBackward {
 };
 int launch_train_softmax_backward(const TrainScoresBackward& s, void* stream);
 
+// Causal attention without scores in memory, for heads of 64 and 128 numbers. Operands are bf16,
+// and probabilities are rounded to it; sums are fp32. `qkv`: a row has the queries of all heads,
+// then the keys, then the values of all kv heads, aligned to 16 bytes; a row of `out` has all
+// heads. log_sums = log Σ exp(score), heads × sequence of each sequence of the batch.
+constexpr bool train_flash_takes(std::int64_t dim) { return dim == 64 || dim == 128; }
+constexpr std::int64_t train_flash_longest = 65535 * 64;  // sequence
+struct TrainFlash {
+  const std::uint16_t* qkv;
+  float *out, *log_sums;
+  std::int64_t batch, sequence, heads, kv_heads, dim;
+};
+int launch_train_flash(const TrainFlash& f, void* stream);
+
+// Its backward: writes each element of dqkv, whose rows are as those of qkv. `narrow` is room for
+// dout rounded to bf16, `dots` for train_flash_dots() numbers, both aligned to 16 bytes.
+struct TrainFlashBackward {
+  const std::uint16_t* qkv;
+  const float *out, *dout, *log_sums;
+  float* dqkv;
+  std::uint16_t* narrow;
+  float* dots;
+  std::int64_t batch, sequence, heads, kv_heads, dim;
+};
+constexpr std::int64_t train_flash_padded(std::int64_t sequence) {
+  return (sequence + 127) / 128 * 128;
+}
+constexpr std::int64_t train_flash_dots(std::int64_t batch, std::int64_t sequence,
+                                        std::int64_t heads) {
+  return batch * heads * train_flash_padded(sequence) * 2;
+}
+int launch_train_flash_backward(const TrainFlashBackward& f, void* stream);
+
 // Rows of a table that holds tokens first … first + count − 1; 0 for other tokens.
 struct TrainEmbedding {
   const std::int32_t* tokens;

@@ -20,16 +20,32 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-// A thread has a column, so that each row of the table gets its tokens in their order.
-constexpr unsigned column_threads = 64;
-__global__ void __launch_bounds__(column_threads)
+// Whether a row before this one has its token. All threads of the block must come.
+__device__ bool came_before(const std::int32_t* tokens, Index row) {
+  unsigned found = 0;
+  for (Index i = threadIdx.x; i < row; i += block_threads)
+    found += tokens[i] == tokens[row] ? 1U : 0U;
+  return block_sum(found) != 0;
+}
+
+// A block has a row and some columns. Where the row's token comes for the first time, it adds all
+// rows of this token in their order; a warp looks at 32 rows at once.
+__global__ void __launch_bounds__(block_threads)
     train_embed_backward(const float* dout, float* dtable, TrainEmbedding e) {
   const Index column = loop_begin();
-  if (column >= e.width) return;
-  for (Index r = 0; r < e.rows; ++r) {
-    const Index token = e.tokens[r];
-    if (held(token, e.first, e.count))
-      dtable[(token - e.first) * e.width + column] += dout[r * e.width + column];
+  for (Index first = blockIdx.y; first < e.rows; first += gridDim.y) {
+    const std::int32_t token = e.tokens[first];
+    if (!held(token, e.first, e.count) || came_before(e.tokens, first)) continue;
+    float* to = dtable + (token - e.first) * e.width + column;
+    float sum = column < e.width ? *to : 0;
+    for (Index r = first; r < e.rows; r += 32) {
+      const Index mine = r + threadIdx.x % 32;
+      unsigned same = __ballot_sync(~0U, mine < e.rows && e.tokens[mine] == token);
+      for (; same != 0; same &= same - 1)
+        if (column < e.width)
+          sum += dout[(r + __ffs(static_cast<int>(same)) - 1) * e.width + column];
+    }
+    if (column < e.width) *to = sum;
   }
 }
 
@@ -61,10 +77,12 @@ __global__ void __launch_bounds__(block_threads) train_exponentials(TrainLogits 
 
 __global__ void __launch_bounds__(block_threads)
     train_logits_backward(TrainLogits l, float factor) {
-  for (Index i = loop_begin(); i < l.rows * l.width; i += loop_step()) {
-    const Index r = i / l.width;
-    const float share = l.logits[i] * (factor / l.sums[r]);
-    l.logits[i] = i % l.width == l.targets[r] - l.first ? share - factor : share;
+  for (Index r = blockIdx.x; r < l.rows; r += gridDim.x) {
+    float* x = l.logits + r * l.width;
+    const Index target = l.targets[r] - l.first;
+    const float scale = factor / l.sums[r];
+    for (Index i = threadIdx.x; i < l.width; i += block_threads)
+      x[i] = i == target ? x[i] * scale - factor : x[i] * scale;
   }
 }
 
@@ -89,8 +107,11 @@ int launch_train_embed(const float* table, float* out, const TrainEmbedding& e, 
 
 int launch_train_embed_backward(const float* dout, float* dtable, const TrainEmbedding& e,
                                 void* stream) {
-  const auto blocks = static_cast<unsigned>((e.width + column_threads - 1) / column_threads);
-  return launch<train_embed_backward>({blocks, column_threads}, stream, dout, dtable, e);
+  if (e.rows == 0) return cudaSuccess;
+  const auto columns = static_cast<unsigned>((e.width + block_threads - 1) / block_threads);
+  const auto rows = static_cast<unsigned>(e.rows < 65535 ? e.rows : 65535);
+  return launch<train_embed_backward>({dim3(columns, rows), block_threads}, stream, dout, dtable,
+                                      e);
 }
 
 int launch_train_row_max(const TrainLogits& l, void* stream) {
@@ -102,8 +123,7 @@ int launch_train_exponentials(const TrainLogits& l, void* stream) {
 }
 
 int launch_train_logits_backward(const TrainLogits& l, float factor, void* stream) {
-  return launch<train_logits_backward>({blocks_of(l.rows * l.width), block_threads}, stream, l,
-                                       factor);
+  return launch<train_logits_backward>({one_a_logit_row(l.rows), block_threads}, stream, l, factor);
 }
 
 int launch_train_cross_entropy(const TrainLogits& l, double* out, void* stream) {

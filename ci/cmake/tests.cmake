@@ -66,7 +66,7 @@ foreach(room core sys kernels model judge import profiles campaign report bench 
     endif()
     set_tests_properties(${shards} PROPERTIES LABELS unit TIMEOUT ${cb_unit_timeout}
                          ENVIRONMENT "${test_environment}")
-    if(room MATCHES "^(campaign|profiles)$") # the one waits for processes, beside which others compute
+    if(room MATCHES "^(campaign|kernels|profiles)$") # the one waits for processes, beside which others compute
       math(EXPR longer "3 * ${cb_unit_timeout}")
       set_tests_properties(${shards} PROPERTIES TIMEOUT ${longer})
     endif()
@@ -149,7 +149,7 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   set_target_properties(unit_stand_in PROPERTIES ENABLE_EXPORTS ON UNITY_BUILD OFF)
   add_dependencies(unit_stand_in fake_cublaslt)
   add_test(NAME unit.stand_in COMMAND unit_stand_in)
-  set_tests_properties(unit.stand_in PROPERTIES LABELS unit TIMEOUT ${cb_unit_timeout}
+  set_tests_properties(unit.stand_in PROPERTIES LABELS unit TIMEOUT 180
     ENVIRONMENT "${test_environment};CLUSTERBENCH_CUBLASLT_LIBRARY=${PROJECT_BINARY_DIR}/fake/fake_cublaslt.so")
 endif()
 

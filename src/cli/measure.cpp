@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@
 #include "cli/documents_on_standard_output.h"
 #include "cli/info_table.h"
 #include "cli/measure_table.h"
+#include "cli/note_lines.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -54,14 +57,16 @@ class Console final : public JobView {
   }
 
   void outcome(const Document& document) override {
+    std::vector<std::string> reasons;
     for (const Record& r : document.records) {
       if (const auto* e = std::get_if<Errored>(&r.outcome))
-        std::cerr << fmt::format("clusterbench {}: {}: {}\n", r.case_name, terminal_safe(e->where),
-                                 terminal_safe(e->what.text()));
+        reasons.push_back(fmt::format("clusterbench {}: {}: {}", r.case_name,
+                                      terminal_safe(e->where), terminal_safe(e->what.text())));
       if (const auto* s = std::get_if<Skipped>(&r.outcome))
-        std::cerr << fmt::format("clusterbench {}: skipped: {}\n", r.case_name,
-                                 terminal_safe(s->reason.text()));
+        reasons.push_back(fmt::format("clusterbench {}: skipped: {}", r.case_name,
+                                      terminal_safe(s->reason.text())));
     }
+    for (const std::string& line : each_once(reasons)) std::cerr << line + "\n";
     if (document.run.partial) std::cerr << interruption(document, info_, options_.json);
   }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/note_lines.h"
 #include "cli/pair_matrix.h"
 #include "core/spread.h"
 #include "core/text.h"
@@ -114,7 +115,7 @@ std::string failed_checks(const CaseInfo& info, const Record& record, const std:
   std::string out;
   for (const Check& c : record.checks) {
     if (!c.passed && counts(info, c))
-      out += fmt::format("✗ {} {} {} {}\n", terminal_safe(label),
+      out += fmt::format("✗ {}{}{} {} {}\n", terminal_safe(label), label.empty() ? "" : " ",
                          terminal_safe(entity_name(record.entities[c.entity])),
                          terminal_safe(c.name), terminal_safe(c.detail.text()));
   }
@@ -195,8 +196,8 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   to_the_right.resize(rows[0].size(), false);
   std::string failures, matrices;
   Missing missing;
-  size_t checks = 0;
-  std::set<Said> notes;
+  size_t checks = 0, measured = 0;
+  std::vector<LabelledNote> notes;
   for (const Record& r : document.records) {
     const std::string label = terminal_safe(point(info, r, names));
     for (const std::string& name : metric_names(r)) rows.push_back(row(r, label, name, facts));
@@ -206,7 +207,9 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
       matrices += (label.empty() ? "" : label + "\n") + matrix;
     checks += static_cast<size_t>(std::count_if(r.checks.begin(), r.checks.end(),
                                                 [&](const Check& c) { return counts(info, c); }));
-    notes.insert(r.notes.begin(), r.notes.end());
+    measured += std::holds_alternative<Measured>(r.outcome) ? 1 : 0;
+    for (const Said& note : r.notes)
+      notes.push_back({static_cast<size_t>(&r - document.records.data()), label, note});
   }
   std::string out =
       fmt::format("{} on {} host{}, {} rank{}\n", info.name, document.run.hosts.size(),
@@ -217,8 +220,7 @@ std::string measure_table(const Document& document, const CaseInfo& info) {
   // No mark of success below a failure.
   if (failures.empty() && !missing.failed() && checks > 0)
     out += fmt::format("✓ {} check{}, none failed\n", checks, checks == 1 ? "" : "s");
-  for (const Said& note : notes) out += "  " + terminal_safe(note.text()) + "\n";
-  return out;
+  return out + note_lines(notes, measured);
 }
 
 std::string failed_check_lines(const Document& document, const CaseInfo& info) {

@@ -22,6 +22,7 @@ constexpr std::array kRanges{
     UnitRange{"bits_per_second", 1, 1e19},
     UnitRange{"flops_per_second", 1, 1e22},
     UnitRange{"operations_per_second", 1, 1e22},
+    UnitRange{"flops_per_joule", 1, 1e20},
     UnitRange{"messages_per_second", 1e-3, 1e15},
     UnitRange{"io_per_second", 1e-3, 1e15},
     UnitRange{"seconds", 1e-12, 1e8},

@@ -33,6 +33,7 @@ struct Known {
 constexpr std::array kKnown{
     Known{"FLOP/s", "flops_per_second", Prefixes::decimal},
     Known{"FLOPS", "flops_per_second", Prefixes::decimal},
+    Known{"FLOP/J", "flops_per_joule", Prefixes::decimal},
     Known{"OP/s", "operations_per_second", Prefixes::decimal},
     Known{"msg/s", "messages_per_second", Prefixes::decimal},
     Known{"IOPS", "io_per_second", Prefixes::decimal},

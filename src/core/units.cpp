@@ -178,6 +178,8 @@ ValueText format_value_parts(double value, std::string_view unit) {
   if (unit == "bits_per_second") return scaled(value, {{1e6, "Mb/s"}, {1e9, "Gb/s"}});
   if (unit == "flops_per_second")
     return scaled(value, {{1e6, "MFLOP/s"}, {1e9, "GFLOP/s"}, {1e12, "TFLOP/s", 1e13}});
+  if (unit == "flops_per_joule")
+    return scaled(value, {{1e6, "MFLOP/J"}, {1e9, "GFLOP/J"}, {1e12, "TFLOP/J", 1e13}});
   if (unit == "operations_per_second")
     return scaled(value, {{1e6, "MOP/s"}, {1e9, "GOP/s"}, {1e12, "TOP/s", 1e13}});
   if (unit == "messages_per_second")

@@ -25,8 +25,8 @@ std::string format_seconds(double seconds);
 
 // Formats a metric's value with its unit for people. Known units (the names used in metrics):
 // bytes_per_second GB/s, bits_per_second Gb/s, flops_per_second GFLOP/s or TFLOP/s,
-// operations_per_second GOP/s, io_per_second IOPS, seconds, bytes, share %, celsius, hertz, watts,
-// count. An unknown unit is printed behind the number.
+// flops_per_joule GFLOP/J, operations_per_second GOP/s, io_per_second IOPS, seconds, bytes, share
+// %, celsius, hertz, watts, count. An unknown unit is printed behind the number.
 std::string format_value(double value, std::string_view unit);
 
 // The parts of format_value(), so that a table can align them: {"93.1", "GFLOP/s"}.

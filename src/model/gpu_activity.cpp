@@ -36,6 +36,26 @@ double busiest(const GpuActivity& a) {
   return most;
 }
 
+// A kernel ran at least as long as the mean SM had work. A utilisation below that is of another
+// time: NVML tells of up to a second ago.
+GpuActivity without_stale(GpuActivity a) {
+  constexpr double kRounding = 0.01;  // NVML tells whole percents
+  if (a.utilisation && a.sm && *a.utilisation + kRounding < *a.sm) a.utilisation.reset();
+  return a;
+}
+
+// Without the utilisation a little work may be that of small kernels.
+bool idles(const GpuActivity& a) {
+  return busiest(a) < (a.utilisation ? kIdleShare : kNothingShare);
+}
+
+GpuBound without_work(const GpuActivity& a) {
+  if (a.utilisation && *a.utilisation < kBusyShare) return GpuBound::host;
+  if (!a.sm) return GpuBound::unknown;
+  if (*a.sm < kBusyShare) return a.utilisation ? GpuBound::few_sms : GpuBound::few_sms_or_host;
+  return all_units_known(a) ? GpuBound::latency : GpuBound::unknown;
+}
+
 const char* bound_key(GpuBound bound) {
   switch (bound) {
     case GpuBound::idle:
@@ -54,6 +74,8 @@ const char* bound_key(GpuBound bound) {
       return "activity.host";
     case GpuBound::few_sms:
       return "activity.few_sms";
+    case GpuBound::few_sms_or_host:
+      return "activity.few_sms_or_host";
     case GpuBound::latency:
       return "activity.latency";
     case GpuBound::unknown:
@@ -64,7 +86,8 @@ const char* bound_key(GpuBound bound) {
 
 }  // namespace
 
-GpuBound bound_of(const GpuActivity& a) {
+GpuBound bound_of(const GpuActivity& told) {
+  const GpuActivity a = without_stale(told);
   bool units_known = false;
   Unit top{GpuBound::unknown, 0.0};
   for (const Unit& unit : limiting_units(a)) {
@@ -73,15 +96,12 @@ GpuBound bound_of(const GpuActivity& a) {
     if (*unit.share > *top.share) top = unit;
   }
   if (!a.utilisation && !a.sm && !units_known) return GpuBound::unknown;
-  if (busiest(a) < kIdleShare) return GpuBound::idle;
-  if (*top.share >= kBoundShare) return top.bound;
-  if (a.utilisation && *a.utilisation < kBusyShare) return GpuBound::host;
-  if (!a.sm) return GpuBound::unknown;
-  if (*a.sm < kBusyShare) return GpuBound::few_sms;
-  return all_units_known(a) ? GpuBound::latency : GpuBound::unknown;
+  if (idles(a)) return GpuBound::idle;
+  return *top.share >= kBoundShare ? top.bound : without_work(a);
 }
 
-Said activity_sentence(const GpuActivity& a) {
+Said activity_sentence(const GpuActivity& told) {
+  const GpuActivity a = without_stale(told);
   // A unit that is not always told is told where it did something that a reader must know.
   constexpr double kWorthSaying = 0.1;
   const std::array<std::pair<const char*, std::optional<double>>, 4> always{

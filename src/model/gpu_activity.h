@@ -26,9 +26,10 @@ enum class GpuBound {
   vector,  // one of the units that are no tensor cores
   nvlink,
   pcie,
-  host,     // nothing ran for much of the time: launches, input or another GPU came late
-  few_sms,  // kernels ran, but most SMs had no work
-  latency   // the SMs had work, and no unit was busy: they waited for data or for each other
+  host,             // nothing ran for much of the time: launches, input or another GPU came late
+  few_sms,          // kernels ran, but most SMs had no work
+  few_sms_or_host,  // most SMs had no work, and whether kernels ran all the time is not known
+  latency  // the SMs had work, and no unit was busy: they waited for data or for each other
 };
 
 // A unit with at least this share of its time or rate limits. Nsight Compute's speed-of-light rule
@@ -39,10 +40,13 @@ inline constexpr double kBoundShare = 0.6;
 inline constexpr double kBusyShare = 0.5;
 // nvidia-smi's utilisation of a GPU without a job is 0 to a few percent.
 inline constexpr double kIdleShare = 0.05;
+// Shown as 0 %. One small kernel after the other is 1 % of the SMs of a large GPU.
+inline constexpr double kNothingShare = 0.005;
 
 // The unit with the largest share limits if it has kBoundShare; of equal ones the first in the
 // enumeration. Else what is missing does: latency where every unit but the links is known not to be
-// busy, for a unit that is not known may have been.
+// busy, for a unit that is not known may have been. A utilisation below the share of SMs with work
+// is of another time, and is neither used nor told.
 GpuBound bound_of(const GpuActivity& activity);
 
 // "utilisation 98 %, SM 97 %, tensor 11 %, DRAM 91 %: bound by memory"; empty if nothing is known.

@@ -5,9 +5,11 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/messages/looks.h"
 #include "core/spread.h"
 #include "core/units.h"
 #include "judge/verdict_select.h"
@@ -126,6 +128,13 @@ Table figures_table(const ReportInput& in, const std::vector<const Step*>& steps
   return table;
 }
 
+std::vector<Said> each_once(const std::vector<Said>& notes) {
+  std::vector<Said> out;
+  for (const Said& note : notes)
+    if (std::ranges::find(out, note) == out.end()) out.push_back(note);
+  return out;
+}
+
 // The facts of the records; if values differ, each with the number of records that have it.
 Items method_items(const ReportInput& in, const std::vector<const Step*>& steps) {
   Items out;
@@ -145,7 +154,7 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
           const std::string& id = note.message().id;
           // The soak's page has its events, and says where a reading was not whole.
           if (id == "events.kernel" || id == "events.boot" || id == "events.log") continue;
-          if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+          notes.push_back(note);
         }
       }
     }
@@ -158,7 +167,7 @@ Items method_items(const ReportInput& in, const std::vector<const Step*>& steps)
       out.lines.push_back(
           in.t("method.fact", step->id, shown_name("fact", name, in.t), name_list(texts, 6, in.t)));
     }
-    for (const Said& note : notes)
+    for (const Said& note : each_once(looks_added_up(std::move(notes))))
       out.lines.push_back(in.t("method.note", step->id, note.in(in.t.lang())));
   }
   return out;

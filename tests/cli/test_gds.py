@@ -99,6 +99,7 @@ def test_wrong_data_gives_no_figure(disk, rw, mode):
     ("error", "sync", "cuFile read of 65536 bytes at offset 0 of"), ("error", "sync", "Input/output error"),
     ("refuse", "sync", "5008 (not supported on this file)"), ("error", "batch", "status 0x40"), ("error", "stream", "cuFile stream request at offset 0 of"),
     ("refuse", "stream", "putting a read at offset 0 of"),
+    ("novolume", "sync", "5027 (file not registered); next: cuFile asks udev for the file's volume: in a container mount the host's /run/udev"),
     ("nodriver", "sync", "5001 (nvidia-fs is not loaded)")])
 def test_errors_say_what_and_where(disk, behaviour, mode, words):
     done, _ = gds(disk, behaviour, "--mode", mode, expect=4)

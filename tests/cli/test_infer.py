@@ -88,7 +88,7 @@ def test_figures_follow_from_one_another(sweep, at, batch):
     if bounded(record):
         read = metric(record, "bytes_per_second")["ceiling"]["value"]
         assert metric(record, "share_of_memory_bound")["samples"] == pytest.approx([b / s / read for b, s in zip(bytes_of, steps)])
-    assert metric(record, "exposed_communication_seconds")["samples"] == pytest.approx([0] * 14, abs=1e-4)
+    assert "exposed_communication_seconds" not in {m["name"] for m in record["metrics"]}  # nothing is exchanged
 
 
 def test_two_runs_generate_the_same_tokens_and_another_seed_others(sweep, tmp_path):

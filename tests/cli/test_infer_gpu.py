@@ -104,7 +104,7 @@ def test_bf16_halves_the_cache_and_what_a_step_reads(sweep, tmp_path):
         assert samples(record, "bytes_per_token") == [pytest.approx(samples(wide, "bytes_per_token")[0] / 2)]
         assert "weights, cache and operands of products are bf16" in record["facts"]["precision"]
         cache, = [c for c in record["checks"] if c["name"] == "cache"]
-        assert cache["limit"] == pytest.approx(2 * 3 ** 0.5 / 512) and 1e-6 < cache["value"] < cache["limit"]
+        assert cache["limit"] == pytest.approx(3 / 256 * (11 / 3) ** 0.5) and 1e-6 < cache["value"] < cache["limit"]
 
 
 def test_a_flipped_bit_and_a_nan_of_the_gpus_cache_are_found(tmp_path):

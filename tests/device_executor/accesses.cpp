@@ -111,6 +111,7 @@ bool Grid::ordered(const Use& before, const Use& now) const {
     return known != known_blocks_.end() && known->second >= before.time;
   }
   if (before.thread == now.thread || before.epoch != now.epoch) return true;
+  if (threads_[now.thread].heard >= before.time) return true;
   if (before.thread / kLanes != now.thread / kLanes) return false;
   return warps_[now.thread / kLanes].known[now.thread % kLanes][before.thread % kLanes] >=
          before.clock;
@@ -150,14 +151,16 @@ void Grid::use(Region& region, std::size_t at, bool writes, const Use& now) {
 }
 
 // Another thread must not come in between, but may come before.
-void Grid::begin_atomic(const void* address) {
+void Grid::begin_atomic(const void* address, bool announces) {
   if (settings_.shuffled && draws_.below(4) == 0) pause();
   if (!settings_.checked) return;
   atomic_ = true;
   const auto& announced = announced_[reinterpret_cast<std::uintptr_t>(address)];
-  for (const auto& [block, time] : announced)
-    known_blocks_[block] = std::max(known_blocks_[block], time);
-  if (threads_[running_].fenced)
+  for (const auto& [block, time] : announced) {
+    std::uint64_t& known = block == block_ ? threads_[running_].heard : known_blocks_[block];
+    known = std::max(known, time);
+  }
+  if (announces && threads_[running_].fenced)
     announced_[reinterpret_cast<std::uintptr_t>(address)][block_] = time_;
 }
 
@@ -177,15 +180,19 @@ int shuffle_source(Shuffle way, unsigned operand, int width, Site site) {
   const OutsideKernel outside;
   return running_grid->shuffle_source(way, operand, width, site);
 }
-void begin_atomic(const void* address) {
+void begin_atomic(const void* address, bool announces) {
   const OutsideKernel outside;
-  running_grid->begin_atomic(address);
+  running_grid->begin_atomic(address, announces);
 }
 void end_atomic() { running_grid->end_atomic(); }
 void fence() { running_grid->fence(); }
 void pause() {
   const OutsideKernel outside;
   running_grid->pause();
+}
+void await_more(const std::uint64_t* word, std::uint64_t value, Site site) {
+  const OutsideKernel outside;
+  running_grid->await_more(word, value, site);
 }
 std::uint32_t multiprocessor() { return running_grid->multiprocessor(); }
 unsigned long long nanoseconds() {

@@ -79,37 +79,89 @@ Grid::Grid(const Launch& launch, const Settings& settings)
 
 Grid::~Grid() {
   running_grid = nullptr;
+  give_back_fibers();
   end_block();
+  for (BlockState& block : aside_) {
+    std::swap(static_cast<BlockState&>(*this), block);
+    give_back_fibers();
+    end_block();
+  }
   remove_region(launch_.held.get());
   remove_region(&place);
-  // What a fault interrupted never goes on.
+  shared().idle = std::move(idle_);
+}
+
+// What a fault interrupted never goes on.
+void Grid::give_back_fibers() {
   for (Thread& thread : threads_) {
     if (thread.fiber == nullptr) continue;
     thread.fiber->restart();
-    idle_.push_back(thread.fiber);
+    idle_.push_back(std::exchange(thread.fiber, nullptr));
   }
-  shared().idle = std::move(idle_);
 }
 
 void Grid::run() {
   place.threads = launch_.threads;
   place.blocks = launch_.blocks;
-  const std::uint64_t blocks = volume(launch_.blocks);
-  if (!settings_.shuffled) {
-    for (std::uint64_t b = 0; b < blocks; ++b) run_block(b);
-    return;
-  }
-  std::vector<std::uint64_t> order(blocks);
+  if (launch_.together) return run_together();
+  for (const std::uint64_t b : order_of_blocks()) run_block(b);
+}
+
+std::vector<std::uint64_t> Grid::order_of_blocks() {
+  std::vector<std::uint64_t> order(volume(launch_.blocks));
   std::iota(order.begin(), order.end(), std::uint64_t{0});
-  for (std::uint64_t i = blocks; i > 1; --i) std::swap(order[i - 1], order[draws_.below(i)]);
-  for (const std::uint64_t b : order) run_block(b);
+  if (settings_.shuffled)
+    for (std::uint64_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[draws_.below(i)]);
+  return order;
+}
+
+// All blocks begin. In rounds each goes on until its threads have ended or wait for another block.
+void Grid::run_together() {
+  aside_.resize(volume(launch_.blocks));
+  for (std::uint64_t b = 0; b < aside_.size(); ++b) {
+    begin_block(b);
+    std::swap(static_cast<BlockState&>(*this), aside_[b]);
+  }
+  std::size_t ended = 0;
+  while (ended < aside_.size()) {
+    bool moved = false;
+    ended = 0;
+    for (const std::uint64_t b : order_of_blocks()) {
+      moved = take_turn(b) || moved;
+      ended += aside_[b].ended_ == threads_of_block_ ? 1U : 0U;
+    }
+    if (!moved && ended < aside_.size()) tell_deadlock();
+  }
+}
+
+bool Grid::take_turn(std::uint64_t block) {
+  std::swap(static_cast<BlockState&>(*this), aside_[block]);
+  set_block();
+  const bool can = wake_awaiting() || unstarted_.size() > started_;
+  if (can) go_on();
+  if (can && has_ended()) end_block();
+  std::swap(static_cast<BlockState&>(*this), aside_[block]);
+  return can;
+}
+
+bool Grid::wake_awaiting() {
+  for (unsigned thread = 0; thread < threads_of_block_; ++thread) {
+    const Thread& t = threads_[thread];
+    if (t.state == State::awaiting && *t.awaited >= t.value) make_ready(thread);
+  }
+  return ready_.size() > resumed_;
+}
+
+void Grid::set_block() const {
+  const dim3& g = launch_.blocks;
+  place.block = {static_cast<unsigned>(block_ % g.x), static_cast<unsigned>(block_ / g.x % g.y),
+                 static_cast<unsigned>(block_ / g.x / g.y)};
 }
 
 void Grid::begin_block(std::uint64_t block) {
   block_ = block;
-  const dim3& g = launch_.blocks;
-  place.block = {static_cast<unsigned>(block % g.x), static_cast<unsigned>(block / g.x % g.y),
-                 static_cast<unsigned>(block / g.x / g.y)};
+  set_block();
   threads_.assign(threads_of_block_, Thread{});
   warps_.resize((threads_of_block_ + kLanes - 1) / kLanes);
   for (Warp& warp : warps_) {
@@ -134,13 +186,17 @@ void Grid::begin_block(std::uint64_t block) {
 
 void Grid::run_block(std::uint64_t block) {
   begin_block(block);
-  while (choose()) {
+  go_on();
+  if (!has_ended()) tell_stuck();
+  end_block();
+}
+
+void Grid::go_on() {
+  while (choose() || (wake_awaiting() && choose())) {
     start_or_resume();
     if (!failure_.empty()) throw Fault(failure_);
     if (std::chrono::steady_clock::now() > deadline_) throw Fault(name_of_block() + too_long());
   }
-  if (ended_ < threads_of_block_) tell_stuck();
-  end_block();
 }
 
 void Grid::end_block() {
@@ -244,13 +300,25 @@ void Grid::pause() {
   wait(State::ready);
 }
 
+void Grid::await_more(const std::uint64_t* word, std::uint64_t value, Site site) {
+  check_deadline();
+  Thread& self = threads_[running_];
+  self.meeting = Meeting::arrival;
+  self.site = site;
+  self.awaited = word;
+  self.value = value;
+  wait(State::awaiting);
+}
+
 void Grid::check_deadline() {
   if (std::chrono::steady_clock::now() > deadline_) fail([&] { return too_long(); });
 }
 
 std::string Grid::too_long() const {
   return " has not ended after " + std::to_string(settings_.deadline_seconds) +
-         " s: does it wait for another block? Blocks run one after the other here";
+         " s: does it wait for another block? Blocks run one after the other here, unless they are "
+         "launched "
+         "together";
 }
 
 unsigned Grid::threads_in_warp(unsigned warp) const {

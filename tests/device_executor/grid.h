@@ -26,7 +26,7 @@ extern Grid* running_grid;
 // True while the code of a kernel runs, false in the executor's own.
 extern bool in_kernel;
 
-enum class State { unstarted, ready, at_barrier, in_warp, ended };
+enum class State { unstarted, ready, at_barrier, in_warp, awaiting, ended };
 
 struct Thread {
   State state = State::unstarted;
@@ -37,7 +37,9 @@ struct Thread {
   unsigned mask = 0;
   std::uint64_t value = 0;
   int source = 0;
-  bool fenced = false;  // since it began
+  const std::uint64_t* awaited = nullptr;  // the word, until it is `value`
+  bool fenced = false;                     // since it began
+  std::uint64_t heard = 0;  // up to when an announcement has told it what its own block did
 };
 
 // Of each lane the newest use that the lanes of the warp know of: what a lane did before a warp
@@ -76,7 +78,27 @@ class Draws {
   std::uint64_t state_;
 };
 
-class Grid {
+// A block that has begun. Of blocks that run together, those whose turn it is not lie aside.
+struct BlockState {
+  std::uint64_t block_ = 0;
+  std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
+  std::vector<unsigned> unstarted_;  // in the order in which they start
+  std::size_t started_ = 0;
+  std::vector<unsigned> ready_;
+  std::size_t resumed_ = 0;
+  unsigned at_barrier_ = 0;
+  unsigned ended_ = 0;
+  std::uint32_t epoch_ = 0;
+  int block_result_ = 0;
+  std::vector<SharedVariable> shared_;
+  std::vector<ThreadCopies> copies_;  // of each thread; empty until the block begins the first
+  std::size_t pending_copies_ = 0;    // of all threads
+  // Of each block: up to when this one has learned what that one wrote.
+  std::map<std::uint64_t, std::uint64_t> known_blocks_;
+};
+
+class Grid : private BlockState {
  public:
   Grid(const Launch& launch, const Settings& settings);
   ~Grid();
@@ -89,10 +111,11 @@ class Grid {
   int meet_block(Meeting kind, int predicate, Site site);
   std::uint64_t meet_warp(Meeting kind, unsigned mask, std::uint64_t value, int source, Site site);
   int shuffle_source(Shuffle way, unsigned operand, int width, Site site);
-  void begin_atomic(const void* address);
+  void begin_atomic(const void* address, bool announces);
   void end_atomic();
   void fence() { threads_[running_].fenced = true; }
   void pause();
+  void await_more(const std::uint64_t* word, std::uint64_t value, Site site);
   std::uint32_t multiprocessor() const;
   void* shared_variable(const char* name, std::size_t bytes, std::size_t alignment, Site site);
   void* dynamic_shared_memory();
@@ -108,9 +131,16 @@ class Grid {
 
  private:
   // Blocks and threads: grid.cpp.
+  std::vector<std::uint64_t> order_of_blocks();
   void run_block(std::uint64_t block);
+  void run_together();
+  bool take_turn(std::uint64_t block);  // false: no thread of it could go on
   void begin_block(std::uint64_t block);
   void end_block();
+  void give_back_fibers();
+  void go_on();          // until no thread can
+  bool wake_awaiting();  // false: no thread has begun and could go on
+  bool has_ended() const { return ended_ == threads_of_block_; }
   bool choose();           // the thread that goes on next; false: none can
   void start_or_resume();  // the chosen one
   void wait(State state);  // of the running thread, until it is ready
@@ -136,6 +166,7 @@ class Grid {
   void tell(const std::string& what);
   [[noreturn]] void give_up();
   [[noreturn]] void tell_stuck() const;
+  [[noreturn]] void tell_deadlock();
   std::string whereabouts(unsigned thread) const;
   std::string name_of_thread(unsigned thread) const;
   std::string name_of_block() const;
@@ -147,6 +178,7 @@ class Grid {
   void check_initialised(const Region& region, std::size_t at, std::size_t bytes, bool writes);
 
   void set_index(unsigned thread) const;
+  void set_block() const;
   unsigned threads_in_warp(unsigned warp) const;
 
   const Launch& launch_;
@@ -157,26 +189,11 @@ class Grid {
   std::chrono::steady_clock::time_point deadline_;
   std::uint64_t switches_ = 0;
 
-  std::uint64_t block_ = 0;
-  std::vector<Thread> threads_;
-  std::vector<Warp> warps_;
-  std::vector<unsigned> unstarted_;  // in the order in which they start
-  std::size_t started_ = 0;
-  std::vector<unsigned> ready_;
-  std::size_t resumed_ = 0;
-  unsigned running_ = 0;
-  unsigned at_barrier_ = 0;
-  unsigned ended_ = 0;
-  std::uint32_t epoch_ = 0;
-  int block_result_ = 0;
-  std::vector<SharedVariable> shared_;
-  std::vector<ThreadCopies> copies_;  // of each thread; empty until the block begins the first
-  std::size_t pending_copies_ = 0;    // of all threads
+  std::vector<BlockState> aside_;  // of a launch whose blocks run together
+  unsigned running_ = 0;           // thread of the block
   bool atomic_ = false;
   // Of each address of an atomic: which block has announced by it what it wrote before, and when.
-  // And what the running block has learned so.
   std::map<std::uintptr_t, std::map<std::uint64_t, std::uint64_t>> announced_;
-  std::map<std::uint64_t, std::uint64_t> known_blocks_;
   std::uint64_t time_ = 0;
 
   std::vector<Fiber*> idle_;

@@ -33,6 +33,8 @@ std::string word_of(Meeting meeting) {
       return "a multiplication of matrices";
     case Meeting::load_matrices:
       return "a load of matrices";
+    case Meeting::arrival:
+      return "await()";
     default:
       return "a reduction of the warp";
   }
@@ -105,12 +107,19 @@ std::string Grid::whereabouts(unsigned thread) const {
   const Thread& t = threads_[thread];
   if (t.state == State::ended) return name_of_thread(thread) + " has ended";
   return name_of_thread(thread) + " waits in " + word_of(t.meeting) + " at " + at(t.site) +
-         (t.state == State::in_warp ? " for lanes " + hexadecimal(t.mask) : "");
+         (t.state == State::in_warp ? " for lanes " + hexadecimal(t.mask) : "") +
+         (t.state == State::awaiting ? " for " + std::to_string(t.value) : "");
 }
 
 // Nobody can go on: a lane that a warp waits for, or a thread that the block waits for, does not
 // come.
 void Grid::tell_stuck() const {
+  for (unsigned thread = 0; thread < threads_of_block_; ++thread) {
+    const Thread& t = threads_[thread];
+    if (t.state == State::awaiting)
+      throw Fault(name_of_block() + ": " + whereabouts(thread) + ", but the word is " +
+                  std::to_string(*t.awaited) + " and nobody who could go on raises it");
+  }
   for (unsigned thread = 0; thread < threads_of_block_; ++thread) {
     const Thread& t = threads_[thread];
     if (t.state != State::in_warp) continue;
@@ -135,6 +144,22 @@ void Grid::tell_stuck() const {
   throw Fault(name_of_block() + ": " + whereabouts(waiting) + ", as " +
               std::to_string(at_barrier_) + " of " + std::to_string(threads_of_block_) +
               " threads do; " + whereabouts(absent));
+}
+
+// No block can go on. What is wrong within a block is told before that others wait for it.
+void Grid::tell_deadlock() {
+  const auto awaits = [](const Thread& t) { return t.state == State::awaiting; };
+  BlockState* told = nullptr;
+  for (BlockState& block : aside_) {
+    if (block.ended_ == threads_of_block_) continue;
+    if (told == nullptr) told = &block;
+    if (std::any_of(block.threads_.begin(), block.threads_.end(), awaits)) continue;
+    told = &block;
+    break;
+  }
+  std::swap(static_cast<BlockState&>(*this), *told);
+  set_block();
+  tell_stuck();
 }
 
 int Grid::meet_block(Meeting kind, int predicate, Site site) {
@@ -250,7 +275,7 @@ void Grid::release_warp(Warp& warp, unsigned first) {
   const Thread meeting = threads_[running_];
   std::array<std::uint64_t, kLanes> brought = {};
   std::array<std::uint32_t, kLanes> known = {};
-  std::uint64_t together = 0, ballot = 0;
+  std::uint64_t together = 0, ballot = 0, heard = 0;
   bool begun = false;
   const bool of_matrices =
       meeting.meeting == Meeting::multiply || meeting.meeting == Meeting::load_matrices;
@@ -262,8 +287,9 @@ void Grid::release_warp(Warp& warp, unsigned first) {
     ballot |= std::uint64_t{brought[lane] != 0} << lane;
     together = begun ? reduce(meeting.meeting, together, brought[lane]) : brought[lane];
     begun = true;
-    if (orders)
-      for (unsigned i = 0; i < kLanes; ++i) known[i] = std::max(known[i], warp.known[lane][i]);
+    if (!orders) continue;
+    heard = std::max(heard, threads_[first + lane].heard);
+    for (unsigned i = 0; i < kLanes; ++i) known[i] = std::max(known[i], warp.known[lane][i]);
   }
   if (of_matrices) give_matrices(meeting.meeting, brought);
   if (votes(meeting.meeting)) together = ballot;
@@ -281,6 +307,7 @@ void Grid::release_warp(Warp& warp, unsigned first) {
       t.value = together;
     }
     if (orders) {
+      t.heard = heard;
       warp.known[lane] = known;
       ++warp.known[lane][lane];
     }

@@ -2,8 +2,10 @@
 // without a read or write call of the process and counts them in the file FAKE_NVFS_STATS as
 // nvidia-fs would; "compat" uses pread and pwrite; "silent" is direct and counts nothing; "short"
 // moves at most 4,096 bytes a call; "wrong" flips a byte; "error" fails with EIO, "refuse" with
-// 5008, "nodriver" does not open, "lost" never ends a request of a stream or batch. A stream is one
-// thread that takes requests in their order. A request takes at least FAKE_CUFILE_MICROSECONDS.
+// 5008, "nodriver" does not open, "novolume" knows no volume of a file, "lost" never ends a request
+// of a stream or batch. A stream is one thread that takes requests in their order. A request takes
+// at least FAKE_CUFILE_MICROSECONDS.
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -49,6 +51,11 @@ struct Event {
   int status;
   size_t bytes;
 };
+
+// Those of the cuFile API Reference Guide, cuFileHandleRegister. cuFile 1.15.1 refuses O_NOFOLLOW,
+// O_APPEND and O_NONBLOCK, in compatibility mode too, and takes O_NOATIME.
+constexpr int kRefusedFlags =
+    O_APPEND | O_NOCTTY | O_NONBLOCK | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_TMPFILE;
 
 std::vector<Event> finished;
 unsigned long reads = 0, writes = 0;
@@ -165,6 +172,8 @@ Status cuFileDriverOpen() {
 }
 Status cuFileDriverClose_v2() { return {0, 0}; }
 Status cuFileHandleRegister(void** handle, Descriptor* d) {
+  if (d->type == 1 && (fcntl(d->file.fd, F_GETFL) & kRefusedFlags) != 0) return {5019, 0};
+  if (is("novolume")) return {5027, 0};
   *handle = reinterpret_cast<void*>(static_cast<intptr_t>(d->file.fd) + 1);
   return {d->type == 1 ? 0 : 5022, 0};
 }

@@ -106,12 +106,12 @@ void check_attention() {
 }
 
 // Of a matrix of Llama 8B, read again and again beyond the caches.
-void print_rate(bool narrow) {
+void print_rate(std::int64_t rows, bool narrow) {
   const std::int64_t outputs = 128256, inputs = 4096, bytes = outputs * inputs * (narrow ? 2 : 4);
   void* w = nullptr;
-  float *x = eighths(inputs, 1), *y = eighths(outputs, 2), milliseconds = 0;
+  float *x = eighths(rows * inputs, 1), *y = eighths(rows * outputs, 2), milliseconds = 0;
   require(cudaMalloc(&w, bytes) == cudaSuccess && cudaMemset(w, 0, bytes) == cudaSuccess, "room");
-  const InferProduct p{x, w, y, 1, outputs, inputs, inputs, inputs, outputs, narrow};
+  const InferProduct p{x, w, y, rows, outputs, inputs, inputs, inputs, outputs, narrow};
   finished(launch_infer_product(p, nullptr), "infer_product");
   cudaEvent_t begin, end;
   require(cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess, "events");
@@ -120,8 +120,8 @@ void print_rate(bool narrow) {
   cudaEventRecord(end);
   finished(0, "products");
   require(cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess, "time");
-  std::printf("a product of one row reads %s weights at %.0f GB/s\n", narrow ? "bf16" : "fp32",
-              1e-6 * 10 * static_cast<double>(bytes) / milliseconds);
+  std::printf("a product of %d rows reads %s weights at %.0f GB/s\n", static_cast<int>(rows),
+              narrow ? "bf16" : "fp32", 1e-6 * 10 * static_cast<double>(bytes) / milliseconds);
   require(cudaFree(w) == cudaSuccess, "cudaFree");
 }
 
@@ -137,7 +137,9 @@ int main() {
   check_product(3, 77, 515);
   check_product(8, 512, 1032);
   check_attention();
-  print_rate(false);
-  print_rate(true);
+  for (const std::int64_t rows : {1, 2, 4, 8}) {
+    print_rate(rows, false);
+    print_rate(rows, true);
+  }
   std::puts("kernels of generating tokens: as on the host");
 }

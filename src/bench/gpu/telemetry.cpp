@@ -15,7 +15,6 @@
 #include "bench/harness/telemetry.h"
 #include "core/clock.h"
 #include "model/gpu_sku.h"
-#include "model/pcie.h"
 #include "model/xid.h"
 #include "sys/os/deadline_call.h"
 #include "sys/os/left_behind.h"
@@ -41,6 +40,9 @@ const char* counter_unit(const std::string& name) {
 
 constexpr double kUnitsSeconds = 0.2;  // between looks at the units: twice what the driver needs
 constexpr double kErrorsSeconds = 1;   // between looks for uncorrectable errors
+// A utilisation is of the driver's last sampling period: "between 1 second and 1/6 second,
+// depending on the product" (NVML, nvmlUtilization_t).
+constexpr double kUtilisationSeconds = 1;
 
 constexpr uint64_t kThrottling =
     nvml::kHwSlowdown | nvml::kSwThermal | nvml::kHwThermal | nvml::kPowerBrake;
@@ -70,32 +72,6 @@ void add_sample(Samples& samples, const nvml::Readings& now, const char* name) {
 }
 
 }  // namespace
-
-std::optional<double> GpuWindow::mean_watts() const {
-  if (energy_joules && seconds > 0 && *energy_joules > 0) return *energy_joules / seconds;
-  if (watts.empty()) return std::nullopt;
-  return watts.summary().mean;
-}
-
-Samples GpuWindow::share_of_power(double limit) const {
-  const auto mean = mean_watts();
-  if (watts.empty() && mean) return {*mean / limit};
-  return watts.mapped([&](double reading) { return reading / limit; });
-}
-
-Samples GpuWindow::share_of_memory_clock(double highest) const {
-  return memory_clock_hertz.mapped([&](double reading) { return reading / highest; });
-}
-
-GpuActivity GpuWindow::activity() const {
-  std::map<std::string, double> values = units ? units->values : std::map<std::string, double>();
-  if (!utilisation.empty()) values["gpu_utilisation"] = utilisation.summary().mean;
-  GpuLinkRates rates{.nvlink = nvlink_bytes_per_second};
-  if (pcie_generation && pcie_lanes)
-    rates.pcie =
-        pcie_bytes_per_second(static_cast<int>(*pcie_generation), static_cast<int>(*pcie_lanes));
-  return gpu_activity(values, rates);
-}
 
 struct GpuTelemetry::State {
   struct One {
@@ -176,8 +152,15 @@ struct GpuTelemetry::State {
         if (const auto value = value_of(now, kActivityNames[i].name))
           one.activity[i].add(at, *value);
       }
-      if (window_open) add_sample(one.window.utilisation, now, "gpu_utilisation");
+      add_utilisation(one, now);
     }
+  }
+
+  void add_utilisation(One& one, const nvml::Readings& now) const {
+    if (!window_open) return;
+    add_sample(one.window.utilisation, now, "gpu_utilisation");
+    if (monotonic_seconds() - one.window_start >= kUtilisationSeconds)
+      add_sample(one.window.utilisation_within, now, "gpu_utilisation");
   }
 
   void note_xid(const nvml::XidEvent& event) {

@@ -22,6 +22,8 @@ struct GpuWindow {
   uint64_t throttled = 0;     // samples slowed for heat, by the hardware, or by the power brake
   uint64_t power_capped = 0;  // samples at the power limit, which is normal under load
   Samples utilisation = Samples();  // shares of the time, as nvidia-smi tells them
+  // Of these, those that tell of no time before the window.
+  Samples utilisation_within = Samples();
   // What the GPU's units did over exactly the window; nothing of one shorter than 100 ms.
   std::optional<nvml::Readings> units = {};
   Said no_units = {};  // why this GPU does not tell

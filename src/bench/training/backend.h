@@ -84,6 +84,10 @@ class Backend {
   virtual Recorded record(const std::function<void()>& work) = 0;
   // These weights do not change any more, until their memory is given back.
   virtual void freeze(const Real* weights, int64_t count) = 0;
+  // Several products read these weights before they change, so what they are in the products' type
+  // may be kept. Who changes them otherwise than by put(), adamw() and faults says so.
+  virtual void keep_rounded(const Real*, int64_t /*count*/) {}
+  virtual void weights_changed() {}
 
   virtual void matmul(const Product<Real>& product) = 0;
   virtual void rmsnorm(const Real* x, const Real* gain, Real* y, Real* scale, int64_t rows,
@@ -143,6 +147,7 @@ class Backend {
                      const AdamStep&) = 0;
   // In an order that depends on the count alone.
   virtual double sum_squares(const Real* x, int64_t count) = 0;
+  // 0 if all are finite.
   virtual int64_t not_finite(const Real* x, int64_t count) = 0;
   // Depends on every bit and its place; kernels/hash.h.
   virtual uint64_t hash(const Real* x, int64_t count) = 0;

@@ -17,11 +17,11 @@ int64_t widest(const Stage& stage) {
 
 }  // namespace
 
-// All logits at once may be gigabytes.
+// All logits at once may be gigabytes. Chunks of them are of nearly the same size.
 int64_t rows_of_head(const Stage& stage) {
-  constexpr int64_t kLogits = int64_t{1} << 22;  // elements
-  return std::clamp<int64_t>(kLogits / stage.vocabulary().count, 64,
-                             std::max<int64_t>(stage.tokens(), 64));
+  const int64_t most = std::max<int64_t>(stage.most_logits / stage.vocabulary().count, 64);
+  const int64_t chunks = std::max<int64_t>(1, (stage.tokens() + most - 1) / most);
+  return std::max<int64_t>(64, (stage.tokens() + chunks - 1) / chunks);
 }
 
 int64_t scratch_elements(const Stage& stage) {

@@ -14,6 +14,8 @@ Stage with_tokens(Stage stage, const Generation& g, int64_t tokens) {
   return stage;
 }
 
+double larger_or_nan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+
 }  // namespace
 
 template <typename Real>
@@ -210,28 +212,44 @@ std::vector<uint64_t> Generator<Real>::hashes() const {
   return out;
 }
 
-// NaN in any of them makes the result NaN.
+// The root mean square of the differences over that of the logits: no more numbers make it larger.
 template <typename Real>
-double Generator<Real>::difference(const Real* logits, int64_t new_token) {
+double Generator<Real>::difference_of_all(const Real* logits, const Kept& kept) {
+  double off = 0, size = 0;
+  for (size_t i = 0; i < kept.logits.size(); ++i) {
+    const auto with = static_cast<double>(kept.logits[i]), without = static_cast<double>(logits[i]);
+    off += (without - with) * (without - with);
+    size += without * without;
+  }
+  return kept.logits.empty() ? 0 : std::sqrt(off / size);
+}
+
+// Of each sequence the largest logit and that of the chosen token, over the largest logit of all.
+template <typename Real>
+double Generator<Real>::difference_of_few(const Real* logits, int64_t new_token) {
   const VocabularyPart part = token_stage_.vocabulary();
   const Kept& kept = kept_[static_cast<size_t>(new_token)];
   const int64_t count = generation_.sequences * part.count;
   double size = 0, worst = 0;
-  const auto found = [&](double off) {
-    if (!std::isnan(worst) && !(off <= worst)) worst = off;
-  };
   for (int64_t i = 0; i < count; ++i) size = std::max(size, std::abs(double(logits[i])));
-  for (size_t i = 0; i < kept.logits.size(); ++i)
-    found(std::abs(static_cast<double>(logits[i]) - static_cast<double>(kept.logits[i])));
   for (int64_t i = 0; i < generation_.sequences; ++i) {
     const Real* row = logits + i * part.count;
     const auto top = static_cast<double>(kept.top[static_cast<size_t>(i)]);
-    found(std::max(0.0, static_cast<double>(*std::max_element(row, row + part.count)) - top));
+    const auto largest = static_cast<double>(*std::max_element(row, row + part.count));
+    worst = larger_or_nan(worst, std::max(0.0, largest - top));
     const int32_t token =
         tokens_[static_cast<size_t>(i * generation_.length() + generation_.prompt + new_token)];
-    if (part.holds(token)) found(std::abs(static_cast<double>(row[token - part.first]) - top));
+    if (part.holds(token))
+      worst = larger_or_nan(worst, std::abs(static_cast<double>(row[token - part.first]) - top));
   }
   return worst / size;
+}
+
+// NaN in any of them makes the result NaN.
+template <typename Real>
+double Generator<Real>::difference(const Real* logits, int64_t new_token) {
+  return larger_or_nan(difference_of_all(logits, kept_[static_cast<size_t>(new_token)]),
+                       difference_of_few(logits, new_token));
 }
 
 template <typename Real>

@@ -21,7 +21,7 @@ struct Pass {
 
 // How far the logits with a cache are from those without.
 struct CacheError {
-  double value = 0;       // the largest difference over the largest logit of the token; NaN fails
+  double value = 0;       // a share of the logits, the largest of all tokens; NaN fails
   int64_t new_token = 0;  // where it was found
 };
 
@@ -58,7 +58,8 @@ class Generator {
   const Said& why_not_recorded() const { return why_not_recorded_; }
 
   // Passes all tokens without a cache, and compares the logits of each new token: the largest and
-  // the chosen one's; of the first and the last new token all logits.
+  // the chosen one's, over the largest logit; of the first and the last new token all logits, root
+  // mean square over root mean square.
   CacheError compare_without_cache();
 
  private:
@@ -79,6 +80,8 @@ class Generator {
   // `count` tokens of each sequence from that position on.
   std::vector<int32_t> slice(int64_t first, int64_t count) const;
   double difference(const Real* logits, int64_t new_token);
+  static double difference_of_all(const Real* logits, const Kept& kept);
+  double difference_of_few(const Real* logits, int64_t new_token);
   // Parts of answer_: of each sequence the largest logit, the next tokens and whether all is
   // finite, and the marks of the places.
   int64_t candidates_at() const { return generation_.sequences; }

@@ -122,7 +122,7 @@ void add_infer_figures(InferRig& rig, Record& record, size_t self, const Generat
   // Within one launch nobody sees when an exchange ends.
   if (generator.recorded() && o.layout.tensor > 1)
     record.notes.push_back(said("infer.exchanges_recorded"));
-  else
+  else if (o.layout.tensor > 1)
     record.add("exposed_communication_seconds", self, list_of(m.exchanged_seconds));
   record.add("memory_bytes", self, {static_cast<double>(memory_bytes)});
 }

@@ -23,13 +23,18 @@ int64_t order_in_pass(const PlaceInStep& place, int64_t layers) {
 
 }  // namespace
 
-// A sum of k products in fp32 is off by about √k·2⁻²⁴ of its size, and each layer adds its share.
-// A number of bf16 is off by up to 2^-9 of its size; layers are off by chance, so a root of them
-// adds up. Attention that is lost is far above it, of one head in eight too.
+// In fp32 a sum of k products is off by about √k·2⁻²⁴ of its size, and each layer adds its share.
+//
+// In bf16 a number is off by up to 2⁻⁸ of its size, by 2⁻⁸/√6 in the root mean square. Five
+// operands of products are rounded a layer, and one before the logits; errors of layers add up as
+// a root, and both ways have theirs: 2⁻⁸·√((5·L + 1)/3). A head that is lost, or keys that are off
+// by a position, are far above it.
 double cache_limit(const Shape& s, bool bf16) {
-  if (bf16) return 2 * 0x1p-9 * std::sqrt(static_cast<double>(s.layers + 1));
+  constexpr double kToSpare = 3;
+  const auto layers = static_cast<double>(s.layers);
+  if (bf16) return kToSpare * 0x1p-8 * std::sqrt((5 * layers + 1) / 3);
   const auto longest = static_cast<double>(std::max(s.hidden, s.feed_forward));
-  return 2 * 0x1p-24 * std::sqrt(longest) * static_cast<double>(s.layers + 1);
+  return 2 * 0x1p-24 * std::sqrt(longest) * (layers + 1);
 }
 
 InferSession::InferSession(Context& context, const InferOptions& options, Backend<float>& backend,

@@ -23,9 +23,9 @@ struct Generated {
   std::exception_ptr lost = {};  // what this rank's device threw, thrown again when all have met
 };
 
-// Largest logit with a cache may differ from that without by this share of the largest logit. Both
-// add the same products in another order, in bf16 of numbers that are rounded elsewhere:
-// docs/methods/infer.md, docs/methods/gpu-infer.md.
+// Logits with a cache may differ from those without by this share of them. Both add the same
+// products in another order, in bf16 of numbers that are rounded elsewhere: docs/methods/infer.md,
+// docs/methods/gpu-infer.md.
 double cache_limit(const Shape& shape, bool bf16 = false);
 
 // What the checks of generated tokens found on this rank.

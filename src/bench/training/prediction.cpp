@@ -17,15 +17,17 @@ constexpr int kRepeats = 3;
 constexpr int kRehearsals = 5;
 constexpr double kLongRehearsal = 1;  // seconds: what disturbs a host is small beside it
 constexpr int64_t kMostElements = int64_t{1} << 24;  // of the optimizer's arrays
+constexpr int64_t kMostOnDevice = int64_t{1} << 27;  // there a launch is much of a short one
 
-// A product of that shape on arrays of its own, to be called again and again. Where it multiplies
-// by the transposed B, that is weights.
+// A product of that shape on arrays of its own, to be called again and again. Where A is not
+// transposed, B is weights: of the forward if B is, else of the backward.
 std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key) {
   const auto a = backend.allocate(key.m * key.k), b = backend.allocate(key.k * key.n);
   const auto c = backend.allocate(key.m * key.n);
   backend.normal(a.get(), {1, key.m * key.k, 0, 0, key.m * key.k}, 1, 1);
   backend.normal(b.get(), {1, key.k * key.n, 0, 0, key.k * key.n}, 2, 1);
   if (key.transpose_b) backend.freeze(b.get(), key.k * key.n);
+  if (!key.transpose_a) backend.keep_rounded(b.get(), key.k * key.n);
   // The gradients of weights are the products with a transposed A: they add to what is there.
   return [&backend, key, a, b, c] {
     const int64_t lda = key.transpose_a ? key.m : key.k, ldb = key.transpose_b ? key.k : key.n;
@@ -43,9 +45,17 @@ std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key
   };
 }
 
+// As in a step: the forward sees new weights, and the product of the gradients of weights comes
+// behind another one of the same A, which a device need not prepare again.
 double product_seconds(Backend<float>& backend, const MatmulKey& key) {
-  return seconds_of(
-      backend, [] {}, product_call(backend, key));
+  const auto call = product_call(backend, key);
+  const auto changed = [&] { backend.weights_changed(); };
+  const auto nothing = [] {};
+  if (key.transpose_b) return seconds_of(backend, changed, call);
+  const double one = seconds_of(backend, nothing, call);
+  if (!key.transpose_a || backend.on_host()) return one;
+  const double two = seconds_of(backend, nothing, [&] { call(), call(); });
+  return std::clamp(two - one, one / 2, one);
 }
 
 double operations_of(const MatmulKey& key) {
@@ -81,7 +91,8 @@ Attention attention_seconds(Backend<float>& backend, const Stage& stage, const L
 // of them a step touches more than the caches hold, if its parameters are more than that.
 double optimizer_seconds(Backend<float>& backend, const Parameters<float>& parameters) {
   const int64_t all = parameters.count(), share = parameters.state_count();
-  const int64_t count = std::clamp<int64_t>(all, 1, kMostElements);
+  const int64_t most = backend.on_host() ? kMostElements : kMostOnDevice;
+  const int64_t count = std::clamp<int64_t>(all, 1, most);
   const auto w = backend.allocate(count), g = backend.allocate(count);
   const auto m = backend.allocate(count), v = backend.allocate(count);
   AdamStep step;
@@ -205,7 +216,7 @@ int64_t probe_elements(const Stage& stage) {
   return std::max({product(rows_of_head(stage), stage.vocabulary().count, h),
                    product(n, 2 * stage.feed_forward(), h), product(n, a.stride(), h),
                    2 * n * (a.stride() + a.heads * a.dim + a.heads),
-                   4 * std::min(kMostElements, stored_parameters(stage.shape)),
+                   4 * std::min(kMostOnDevice, stored_parameters(stage.shape)),
                    loop_probe_elements(stage)});
 }
 

@@ -18,6 +18,7 @@ struct Stage {
   Coordinates at;
   bool recompute = false;
   bool forward_only = false;  // nothing is kept for a backward, and every rank has the whole stream
+  int64_t most_logits = int64_t{1} << 22;  // elements that are computed at a time
 
   bool first() const { return at.stage == 0; }
   bool last() const { return at.stage == layout.pipeline - 1; }

@@ -171,7 +171,7 @@ Record measure_training(Context& context, const Params& params, const Options& o
             probe_links(context.comm, context.place, [&] { context.watchdog.progress(); }));
   const double best = best_product_rate(*backend, measured.ledger);
   const double predicted = context.comm.max(parts.step());
-  add_rank_figures(record, self, measured, parts);
+  add_rank_figures(record, self, o.layout, measured, parts);
   add_shares(context, record, self, o, measured, team, cores, best);
   if (context.comm.is_root()) add_job_figures(record, whole, o, measured, predicted);
   return record;

@@ -96,15 +96,16 @@ void add_job_figures(Record& record, size_t whole, const Options& o, const Train
   record.add("loss_nats", whole, losses);
 }
 
-void add_rank_figures(Record& record, size_t self, const Trained& m, const Prediction& p) {
+void add_rank_figures(Record& record, size_t self, const Layout& layout, const Trained& m,
+                      const Prediction& p) {
   const auto span = [&](const char* metric, const char* name) {
     record.add(metric, self, Samples::from_list(m.run.spans.of(name)));
   };
   span("forward_seconds", "forward");
   span("backward_seconds", "backward");
   span("optimizer_seconds", "optimizer");
-  span("exposed_communication_seconds", "exposed");
-  span("bubble_share", "bubble");
+  if (layout.ranks() > 1) span("exposed_communication_seconds", "exposed");
+  if (layout.pipeline > 1) span("bubble_share", "bubble");
   span("matmul_seconds", "matmul");
   span("attention_seconds", "attention");
   span("elementwise_seconds", "elementwise");
@@ -112,7 +113,8 @@ void add_rank_figures(Record& record, size_t self, const Trained& m, const Predi
   record.add("predicted_attention_seconds", self, {p.attention});
   record.add("predicted_elementwise_seconds", self, {p.elementwise});
   record.add("predicted_optimizer_seconds", self, {p.optimizer});
-  record.add("predicted_communication_seconds", self, {p.exchange + p.gradients});
+  if (layout.ranks() > 1)
+    record.add("predicted_communication_seconds", self, {p.exchange + p.gradients});
   if (p.gradients_alone > 0) record.add("exchange_alone_seconds", self, {p.gradients_alone});
   record.add("memory_bytes", self, {static_cast<double>(m.memory_bytes)});
   if (m.checkpoint_seconds.empty()) return;

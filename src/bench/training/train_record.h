@@ -24,7 +24,8 @@ void add_course(Record& record, const Trained& measured);
 // Figures of the whole job, on rank 0. `predicted`: seconds of a step.
 void add_job_figures(Record& record, size_t whole, const Options& options, const Trained& measured,
                      double predicted);
-void add_rank_figures(Record& record, size_t self, const Trained& measured,
+// Exchanges and a wait for other stages only where there are any.
+void add_rank_figures(Record& record, size_t self, const Layout& layout, const Trained& measured,
                       const Prediction& prediction);
 // The model's operations of one rank a second, over a rate, of each step.
 Samples share_of(double rate, const Options& options, const Trained& measured);

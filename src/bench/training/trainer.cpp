@@ -31,6 +31,8 @@ Trainer<Real>::Trainer(Comm& comm, Fabric<Real>& fabric, Backend<Real>& backend,
                {.poll = [this] { wait_in(times_.exposed_communication, [this] { poll(); }); },
                 .block_done = [this](size_t block) { start_reduction(block); }}) {
   for (int64_t i = 0; i < stage_.live(); ++i) tapes_.push_back(decoder_.make_tape());
+  for (const Block& block : parameters_.blocks())  // the embedding is in no product
+    if (block.layer >= 0) ops_.keep_rounded(parameters_.weights() + block.offset, block.count);
 }
 
 template <typename Real>
@@ -197,6 +199,7 @@ void Trainer<Real>::update(double scale) {
       ops_.finish();
     });
   }
+  ops_.weights_changed();
 }
 
 template <typename Real>

@@ -125,6 +125,7 @@ constexpr TextRow kSaidGpu[] = {
     {"activity.pcie_bound", "bound by PCIe", "受限于 PCIe"},
     {"activity.host", "waits for the host: no kernel ran for much of the time (launches, input or another GPU came late)", "等待主机：较多时间没有内核在运行（启动、输入或其他 GPU 滞后）"},
     {"activity.few_sms", "kernels ran, but most SMs had no work: small kernels, or waiting within a kernel", "有内核运行，但多数 SM 没有工作：内核过小，或在内核中等待"},
+    {"activity.few_sms_or_host", "most SMs had no work: small kernels, waiting within a kernel, or no kernel for a part of the time", "多数 SM 没有工作：内核过小、在内核中等待，或部分时间没有内核"},
     {"activity.latency", "bound by latency: the SMs had work and no unit was busy", "受限于延迟：SM 有工作，但没有单元繁忙"},
     {"activity.unknown", "what limits is not known", "限制因素未知"},
     {"activity.of", "{0}: {1}", "{0}：{1}"},

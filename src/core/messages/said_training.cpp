@@ -66,6 +66,7 @@ constexpr TextRow kSaidTraining[] = {
     {"infer.decode_ceiling", "weights and cache of the mean step at the rate at which this rank's threads read as much", "平均单步的权重与缓存除以本进程线程读取同样数据量的速率"},
     {"infer.read_ceiling", "as much as a step reads, read by the same {0} thread(s) right after: as an array or for a product of one row, the faster", "由同样的 {0} 个线程随后读取与单步同样的数据量：作为数组或用于单行乘积，取较快者"},
     {"train.attention_batched", "products of the heads that share keys and values as one batch, softmax between them; blocks of {0} rows, the causal half of the scores", "共享键值的各头合为一批乘积，其间为 softmax；{0} 行分块，只算因果的一半得分"},
+    {"train.attention_fused", "fused: scores stay in registers (FlashAttention-2), operands and probabilities are rounded to bf16; nothing beyond the diagonal but its own tiles", "融合：得分只在寄存器中（FlashAttention-2），操作数与概率舍入为 bf16；对角线之外只算其所在的块"},
     {"train.plain_fp32", "fp32 throughout: neither tensor cores nor tf32", "全程 fp32：不使用张量核心，也不使用 tf32"},
     {"train.bf16_products", "operands are rounded to bf16 before each product; sums, weights, gradients and all else are fp32", "每次乘积前操作数舍入为 bf16；累加、权重、梯度及其余均为 fp32"},
     {"train.gpu_memory", "{0} ({1}): the training needs {2}, and {3} of its memory are free; next: fewer --layers, a shorter --sequence, a smaller --micro-batch, or --recompute layer", "{0}（{1}）：训练需要 {2}，而显存空闲 {3}；下一步：减少 --layers，缩短 --sequence，减小 --micro-batch，或使用 --recompute layer"},

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include "core/clock.h"
@@ -44,17 +45,41 @@ constexpr unsigned kAllFixedAndAligned = 0xF;
 // Not a valid count of bytes: it is in a slot until cuFile writes the request's result.
 constexpr ssize_t kNotYet = std::numeric_limits<ssize_t>::min();
 
+// cuFile 1.15.1 refuses a file of whose volume udev knows nothing with 5027, older ones with 5030
+// (rapidsai/kvikio issue 33), in compatibility mode too.
+const char* next_step(int error) {
+  return error == 5027 || error == 5030
+             ? "cuFile asks udev for the file's volume: in a container mount the host's /run/udev "
+               "(docker: --volume /run/udev:/run/udev:ro), and take a filesystem of a block "
+               "device, no tmpfs and no overlay; cufile.log says more"
+             : "run gdscheck -p and look at cufile.log";
+}
+
 void check(const Status& status, const std::string& what) {
   if (status.error == 0) return;
-  throw Error(fmt::format("cuFile: {} failed: {}{}; next: run gdscheck -p and look at cufile.log",
-                          what, error_text(status.error),
-                          status.cuda != 0 ? fmt::format(", CUDA error {}", status.cuda) : ""));
+  throw Error(fmt::format("cuFile: {} failed: {}{}; next: {}", what, error_text(status.error),
+                          status.cuda != 0 ? fmt::format(", CUDA error {}", status.cuda) : "",
+                          next_step(status.error)));
 }
 
 // Explains a negative result of cuFileRead or cuFileWrite: -1 means errno, others are
 // -CUfileOpError.
 std::string result_text(ssize_t result, int error) {
   return result == -1 ? std::strerror(error) : error_text(static_cast<int>(-result));
+}
+
+// cuFile refuses a descriptor that was opened with O_NOFOLLOW or O_NOATIME (cuFile API Reference
+// Guide, cuFileHandleRegister: 5019), and F_SETFL cannot take O_NOFOLLOW away. The kernel's link
+// leads to the open file itself, whatever its path has become: no other file can slip in.
+cb::Descriptor opened_again(int fd, const std::string& path) {
+  const int flags = ::fcntl(fd, F_GETFL) & (O_ACCMODE | O_DIRECT | O_SYNC | O_DSYNC);
+  cb::Descriptor out(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC));
+  if (!out.open())
+    throw Error(
+        fmt::format("cannot open {} again for cuFile: {}; next: look whether /proc is "
+                    "mounted and the file may still be opened",
+                    path, std::strerror(errno)));
+  return out;
 }
 
 DynamicLibrary open_library() {
@@ -66,48 +91,6 @@ Said why_not_opened(const DynamicLibrary& library) {
 }
 
 }  // namespace
-
-std::string error_text(int error) {
-  const char* text = "see cufile.h";
-  switch (error) {
-    case 5001:
-      text = "nvidia-fs is not loaded";
-      break;
-    case 5002:
-      text = "the driver's properties cannot be read";
-      break;
-    case 5008:
-      text = "not supported on this file";
-      break;
-    case 5009:
-      text = "GPU not supported";
-      break;
-    case 5011:
-      text = "CUDA driver error";
-      break;
-    case 5022:
-      text = "invalid value";
-      break;
-    case 5023:
-      text = "memory already registered";
-      break;
-    case 5028:
-      text = "file already registered";
-      break;
-    case 5036:
-      text = "pinning the GPU's memory failed";
-      break;
-    case 5037:
-      text = "batch full";
-      break;
-    case 5049:
-      text = "compatibility mode is switched off and no direct path is there";
-      break;
-    default:
-      break;
-  }
-  return fmt::format("{} ({})", error, text);
-}
 
 Said why_absent(const FsRoot&) {
   const DynamicLibrary library = open_library();
@@ -134,9 +117,9 @@ Driver::~Driver() {
 }
 
 File::File(const Driver& driver, int fd, std::string path)
-    : driver_(driver), path_(std::move(path)) {
+    : driver_(driver), path_(std::move(path)), own_(opened_again(fd, path_)) {
   Descriptor descriptor;
-  descriptor.file.fd = fd;
+  descriptor.file.fd = own_.get();
   check(driver.need<Register>("cuFileHandleRegister")(&handle_, &descriptor),
         "registering " + path_);
 }

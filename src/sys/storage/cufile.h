@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include "core/descriptor.h"
 #include "core/messages/said.h"
 #include "sys/os/dl.h"
 #include "sys/os/fs_root.h"
@@ -79,7 +80,7 @@ class Driver {
   DynamicLibrary library_;
 };
 
-// An open file registered with cuFile. The descriptor stays the caller's.
+// An open file registered with cuFile, by a descriptor of its own: the caller's stays the caller's.
 class File {
  public:
   File(const Driver& driver, int fd, std::string path);
@@ -98,6 +99,7 @@ class File {
  private:
   const Driver& driver_;
   std::string path_;
+  Descriptor own_;
   void* handle_ = nullptr;
 };
 

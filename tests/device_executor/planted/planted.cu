@@ -2,12 +2,16 @@
 #include "tests/device_executor/planted/planted.h"
 
 #include "kernels/launch.h"
+#include "kernels/together.h"
 
 namespace planted {
 namespace {
 
+using cb::kernels::announce;
+using cb::kernels::await;
 using cb::kernels::dynamic_shared;
 using cb::kernels::launch;
+using cb::kernels::launch_together;
 
 __global__ void write_from(int* to, int first) { to[first + static_cast<int>(threadIdx.x)] = 7; }
 
@@ -94,6 +98,25 @@ __global__ void wait_for_next_block(unsigned* flags) {
   }
 }
 
+// Each block writes twice, tells the others, and adds what all wrote. `silent`: that block tells
+// nothing the second time. `early`: the others hear of it before it is written.
+__global__ void add_together(const int* in, int* parts, std::uint64_t* turns, int* sums,
+                             unsigned silent, bool early) {
+  int sum = 0;
+  for (unsigned turn = 1; turn <= 2; ++turn) {
+    int* of_turn = parts + turn % 2 * gridDim.x;
+    if (threadIdx.x == 0) {
+      if (early) announce(&turns[blockIdx.x], turn);
+      of_turn[blockIdx.x] = in[blockIdx.x] * static_cast<int>(turn);
+      if (!early && (turn == 1 || blockIdx.x != silent)) announce(&turns[blockIdx.x], turn);
+    }
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x) await(&turns[b], turn);
+    __syncthreads();
+    for (unsigned b = 0; b < gridDim.x; ++b) sum += of_turn[b];
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
 __global__ void words(unsigned* out) {
   const unsigned lane = threadIdx.x;
   unsigned* mine = out + lane * words_of_lane;
@@ -175,6 +198,13 @@ int launch_last_block_adds(const int* in, int* parts, unsigned* done, int* sum, 
 }
 int launch_wait_for_next_block(unsigned* flags) {
   return launch<wait_for_next_block>({2, 1}, nullptr, flags);
+}
+int launch_add_together(const int* in, int* parts, std::uint64_t* turns, int* sums, unsigned silent,
+                        bool early, bool together, unsigned blocks) {
+  const cb::kernels::Shape shape{blocks, 64};
+  return together
+             ? launch_together<add_together>(shape, nullptr, in, parts, turns, sums, silent, early)
+             : launch<add_together>(shape, nullptr, in, parts, turns, sums, silent, early);
 }
 int launch_words(unsigned* out) { return launch<words>({1, 32}, nullptr, out); }
 int launch_places(unsigned* out, const dim3& blocks, const dim3& threads) {

@@ -34,6 +34,8 @@ int launch_shuffle_and_vote(int* data);
 int launch_last_block_adds(const int* in, int* parts, unsigned* done, int* sum, bool announce,
                            unsigned blocks);
 int launch_wait_for_next_block(unsigned* flags);
+int launch_add_together(const int* in, int* parts, std::uint64_t* turns, int* sums, unsigned silent,
+                        bool early, bool together, unsigned blocks);
 int launch_words(unsigned* out);
 int launch_places(unsigned* out, const dim3& blocks, const dim3& threads);
 int launch_atomics(int* values, unsigned blocks, unsigned threads);
@@ -60,6 +62,9 @@ int one_column_train_embed_backward(const float* dout, float* dtable, const Trai
                                     void* stream);
 int one_too_far_train_squares(const float* x, std::int64_t count, double* parts, double* out,
                               void* stream);
+int one_set_lu_narrow(const LuPanel& panel, std::int64_t begin, std::int64_t end, void* stream);
+int no_replaced_lu_narrow(const LuPanel& panel, std::int64_t begin, std::int64_t end, void* stream);
+int one_missing_lu_narrow(const LuPanel& panel, std::int64_t begin, std::int64_t end, void* stream);
 int no_meeting_lu_move(const LuExchange& e, void* stream);
 int all_colours_cg_sweep(const CgMatrix& a, const double* r, double* x, void* stream);
 int no_last_barrier_moe_places(const MoeRoutes& routes, void* stream);

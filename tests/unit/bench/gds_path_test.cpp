@@ -1,6 +1,8 @@
 #include "bench/storage/gds/path.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "sys/storage/cufile.h"
 
@@ -51,26 +54,47 @@ TEST_CASE("what is not counted is not proven") {
 namespace {
 
 // The stand-in for cuFile, as a process with these two variables opens it.
-class LostRequests {
+class StandInCufile {
  public:
-  LostRequests() {
+  explicit StandInCufile(const char* behaviour) {
     const char* build = std::getenv("CLUSTERBENCH_BUILD_DIR");
     if (build == nullptr) return;
     const std::string library = std::string(build) + "/fake/fake_cufile.so";
     ::setenv("CLUSTERBENCH_CUFILE_LIBRARY", library.c_str(), 1);
-    ::setenv("FAKE_CUFILE", "lost", 1);
+    ::setenv("FAKE_CUFILE", behaviour, 1);
     there_ = true;
   }
-  ~LostRequests() {
+  ~StandInCufile() {
     ::unsetenv("CLUSTERBENCH_CUFILE_LIBRARY");
     ::unsetenv("FAKE_CUFILE");
   }
-  LostRequests(const LostRequests&) = delete;
-  LostRequests& operator=(const LostRequests&) = delete;
+  StandInCufile(const StandInCufile&) = delete;
+  StandInCufile& operator=(const StandInCufile&) = delete;
   bool there() const { return there_; }
 
  private:
   bool there_ = false;
+};
+
+// A page of one letter, opened as `io` opens files: no link is followed, no time of access changed.
+class FileOf {
+ public:
+  explicit FileOf(char letter) {
+    const cb::Descriptor made(::mkstemp(path_));
+    const std::string text(4096, letter);
+    REQUIRE(::write(made.get(), text.data(), text.size()) == 4096);
+    own_ = cb::Descriptor(::open(path_, O_RDWR | O_NOFOLLOW | O_NOATIME | O_CLOEXEC));
+    REQUIRE(own_.open());
+  }
+  ~FileOf() { ::unlink(path_); }
+  FileOf(const FileOf&) = delete;
+  FileOf& operator=(const FileOf&) = delete;
+  const char* path() const { return path_; }
+  int fd() const { return own_.get(); }
+
+ private:
+  char path_[32] = "/tmp/clusterbench-gds-XXXXXX";
+  cb::Descriptor own_;
 };
 
 constexpr double kDeadline = 0.2;  // seconds
@@ -97,12 +121,49 @@ void check_lost(Queue& queue, const cb::cufile::File& file, const std::string& w
 
 TEST_CASE(
     "a request that cuFile never finishes ends the wait at its deadline, with file and place") {
-  const LostRequests lost;
+  const StandInCufile lost("lost");
   if (!lost.there()) return;  // not started by ctest
   const cb::cufile::Driver driver;
-  const cb::cufile::File file(driver, 0, "rank0.dat");
+  const FileOf a('a');
+  const cb::cufile::File file(driver, a.fd(), "rank0.dat");
   cb::cufile::StreamQueue stream(driver, nullptr);
   check_lost(stream, file, "request at offset 12288 of rank0.dat did not come back");
   cb::cufile::Batch batch(driver, 2);
   check_lost(batch, file, "batch on rank0.dat: 2 of 2 requests did not come back");
+}
+
+TEST_CASE("cuFile gets the open file itself, without the flags that it refuses") {
+  const StandInCufile direct("direct");
+  if (!direct.there()) return;  // not started by ctest
+  const cb::cufile::Driver driver;
+  const FileOf a('a'), b('b');
+  REQUIRE(::unlink(a.path()) == 0);
+  REQUIRE(::symlink(b.path(), a.path()) == 0);  // what O_NOFOLLOW is for
+  const cb::cufile::File file(driver, a.fd(), a.path());
+  std::string memory(4096, ' ');
+  file.transfer(cb::cufile::Direction::read, memory.data(), 4096, 0, 0);
+  CHECK(memory == std::string(4096, 'a'));
+  CHECK((::fcntl(a.fd(), F_GETFL) & O_NOFOLLOW) != 0);  // the caller's stays as it was
+  try {
+    const cb::cufile::File closed(driver, 1 << 20, "rank0.dat");
+    FAIL("no such descriptor");
+  } catch (const cb::Error& e) {
+    CHECK(std::string(e.what()).find("cannot open rank0.dat again for cuFile") == 0);
+  }
+}
+
+TEST_CASE("every error of cufile.h has its words") {
+  using cb::cufile::error_text;
+  CHECK(error_text(5001) == "5001 (nvidia-fs is not loaded)");
+  CHECK(error_text(5019) == "5019 (the file was opened with a flag that cuFile does not take)");
+  CHECK(error_text(5020) == "5020 (the file was not opened for direct IO)");
+  CHECK(error_text(5030) == "5030 (internal error)");
+  CHECK(error_text(5049) ==
+        "5049 (compatibility mode is switched off and no direct path is there)");
+  for (const int unknown : {0, 5000, 5021, 5032, 5050, -5001})
+    CHECK(error_text(unknown) == std::to_string(unknown) + " (see cufile.h)");
+  for (int error = 5001; error < 5050; ++error) {
+    const bool known = error != 5021 && error != 5032;
+    CHECK((error_text(error).find("see cufile.h") == std::string::npos) == known);
+  }
 }

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #if __has_include(<cuda_runtime_api.h>) && __has_include(<cublasLt.h>)
@@ -242,6 +243,11 @@ TEST_CASE("the stand-in's cuFile: its numbers are those of cufile.h") {
   Descriptor descriptor{.type = 3, .file = {.fd = fd}, .operations = nullptr};
   CHECK(take(&handle, &descriptor).error == 5022);  // cufile.h:98, CU_FILE_INVALID_VALUE
   descriptor.type = 1;                              // CU_FILE_HANDLE_TYPE_OPAQUE_FD
+  CHECK(take(&handle, &descriptor).error == 0);
+  const int kept = ::fcntl(fd, F_GETFL);
+  REQUIRE(::fcntl(fd, F_SETFL, kept | O_NOATIME) == 0);
+  CHECK(take(&handle, &descriptor).error == 5019);  // cufile.h:96, CU_FILE_INVALID_FILE_OPEN_FLAG
+  REQUIRE(::fcntl(fd, F_SETFL, kept) == 0);
   CHECK(take(&handle, &descriptor).error == 0);
   std::string out(4096, 'x'), in(4096, ' ');
   // cufile.h:450 and 426: the bytes that were moved.

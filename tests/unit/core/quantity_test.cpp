@@ -19,6 +19,7 @@ TEST_CASE("a number with its unit is read in the unit of metrics") {
   CHECK(is_quantity("1 GiB/s", 1073741824.0, "bytes_per_second"));
   CHECK(is_quantity("400 Gb/s", 400e9, "bits_per_second"));
   CHECK(is_quantity("60 TFLOP/s", 60e12, "flops_per_second"));
+  CHECK(is_quantity("452 MFLOP/J", 452e6, "flops_per_joule"));
   CHECK(is_quantity("3.5 TOP/s", 3.5e12, "operations_per_second"));
   CHECK(is_quantity("12k IOPS", 12e3, "io_per_second"));
   CHECK(is_quantity("200 M msg/s", 200e6, "messages_per_second"));

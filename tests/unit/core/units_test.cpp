@@ -118,6 +118,8 @@ TEST_CASE("rates carry the unit that people use at their size") {
   CHECK(format_value(400e9, "bits_per_second") == "400 Gb/s");
   CHECK(format_value(93.1e9, "flops_per_second") == "93.1 GFLOP/s");
   CHECK(format_value(989e12, "flops_per_second") == "989 TFLOP/s");
+  CHECK(format_value(451635817, "flops_per_joule") == "452 MFLOP/J");
+  CHECK(format_value(74.15e9, "flops_per_joule") == "74.2 GFLOP/J");
   CHECK(format_value(1.979e15, "operations_per_second") == "1979 TOP/s");
   CHECK(format_value(9500, "io_per_second") == "9500 IOPS");
   CHECK(format_value(109000, "io_per_second") == "109 k IOPS");
@@ -156,6 +158,8 @@ TEST_CASE("a unit begins where people change to it") {
                         Step{1e9, "bits_per_second", "990 Mb/s", "1.00 Gb/s"},
                         Step{1e9, "flops_per_second", "990 MFLOP/s", "1.00 GFLOP/s"},
                         Step{1e13, "flops_per_second", "9900 GFLOP/s", "10.0 TFLOP/s"},
+                        Step{1e9, "flops_per_joule", "990 MFLOP/J", "1.00 GFLOP/J"},
+                        Step{1e13, "flops_per_joule", "9900 GFLOP/J", "10.0 TFLOP/J"},
                         Step{1e9, "operations_per_second", "990 MOP/s", "1.00 GOP/s"},
                         Step{1e13, "operations_per_second", "9900 GOP/s", "10.0 TOP/s"},
                         Step{1e4, "messages_per_second", "9900 msg/s", "10.0 k msg/s"},

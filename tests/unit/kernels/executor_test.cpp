@@ -2,6 +2,7 @@
 // planted.cu and in copies of real kernels (tests/device_executor/damaged.cmake).
 #include "tests/device_executor/executor.h"
 
+#include <cstring>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -260,6 +261,36 @@ TEST_CASE(
   CHECK(data[0] == 1);
 }
 
+TEST_CASE(
+    "blocks that are launched together may wait for each other, and one that tells nothing is "
+    "named") {
+  constexpr unsigned blocks = 5;
+  DeviceArray<int> in(blocks), parts(2 * blocks, "parts"), sums(blocks);
+  DeviceArray<std::uint64_t> turns(blocks, "turns");
+  std::iota(in.begin(), in.end(), 1);
+  const auto found = [&](std::uint64_t seed, unsigned silent, bool early, bool together) {
+    std::fill(turns.begin(), turns.end(), std::uint64_t{0});
+    std::fill(sums.begin(), sums.end(), 0);
+    return fault_of(seed, [&] {
+      return launch_add_together(in.data(), parts.data(), turns.data(), sums.data(), silent, early,
+                                 together, blocks);
+    });
+  };
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    CAPTURE(seed);
+    CHECK(found(seed, blocks, false, true) == "");
+    CHECK(std::all_of(sums.begin(), sums.end(), [](int sum) { return sum == 45; }));
+    const auto deadlock = found(seed, 3, false, true);
+    CHECK(contains(deadlock, "thread (3,0,0) waits in await() at planted.cu:"));
+    CHECK(contains(deadlock, " for 2, but the word is 1 and nobody who could go on raises it"));
+    CHECK(contains(found(seed, blocks, false, false), "waits in await() at planted.cu:"));
+    if (device_executor::sees_accesses())
+      CHECK(contains(found(seed, blocks, true, true), "of parts, which thread ("));
+  }
+  // What lay aside when the launch was given up is gone.
+  CHECK(found(1, blocks, false, true) == "");
+}
+
 // ---- real kernels, each with one line changed ----
 
 TEST_CASE("the chain without its first, its second barrier or its atomic") {
@@ -395,6 +426,37 @@ TEST_CASE("rows that move before all are read, and a sweep over all colours at o
     CHECK(contains(fault_of(seed, move(no_meeting_lu_move)), "of a, which thread ("));
     CHECK(contains(fault_of(seed, sweep(all_colours_cg_sweep)), "of x, which thread ("));
   }
+}
+
+TEST_CASE("a narrow panel that overwrites a candidate, does not wait for a row, or lacks one") {
+  using namespace cb::kernels;
+  constexpr std::int64_t rows = 600, columns = 6;  // two blocks
+  DeviceArray<double> a(rows * columns, "a");
+  DeviceArray<std::int64_t> pivots(columns, "pivots");
+  DeviceArray<LuSpace> space(1, "space");
+  DeviceArray<std::int32_t> irregular(1, "irregular");
+  irregular[0] = 0;
+  const LuPanel panel{a.data(), rows, rows, columns, pivots.data(), space.data(), irregular.data()};
+  const auto found = [&](std::uint64_t seed, auto* launcher) {
+    std::memset(space.data(), 0, sizeof(LuSpace));
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = lu_element(static_cast<std::int64_t>(i), 3);
+    return fault_of(seed, [&] { return launcher(panel, 0, columns, nullptr); });
+  };
+  std::vector<double> right;
+  bool overwritten = false;
+  std::string unread;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    CAPTURE(seed);
+    CHECK(found(seed, launch_lu_narrow) == "");
+    right.assign(a.begin(), a.end());
+    CHECK(contains(found(seed, one_missing_lu_narrow), "waits in await() at one_missing.cu:"));
+    overwritten = found(seed, one_set_lu_narrow) != "" || overwritten ||
+                  !std::equal(right.begin(), right.end(), a.begin());
+    unread += found(seed, no_replaced_lu_narrow);
+  }
+  CHECK(overwritten);  // in some order
+  if (!device_executor::sees_accesses()) return;
+  CHECK(contains(unread, "of space, which thread ("));
 }
 
 TEST_CASE("a count of votes that the next round overwrites before all have read it") {

@@ -75,7 +75,8 @@ TEST_CASE("a matrix is filled column by column, and nothing between the columns"
 }
 
 TEST_CASE("a narrow panel: the largest element is the pivot, to the last bit") {
-  for (const std::int64_t rows : {1, 2, 31, 520}) {
+  // Held by one block and by two, with one, two and four rows a thread; 2,100 rows are not held.
+  for (const std::int64_t rows : {1, 2, 31, 300, 520, 1500, 2100}) {
     for (const std::int64_t begin : {0, 9}) {
       const std::int64_t end = std::min({begin + lu_narrow, rows, std::int64_t{20}});
       if (begin >= end) continue;
@@ -85,13 +86,14 @@ TEST_CASE("a narrow panel: the largest element is the pivot, to the last bit") {
       in_every_order([&] {
         DeviceArray<double> a(index(ld * columns), "a");
         DeviceArray<std::int64_t> pivots(index(columns), "pivots");
-        DeviceArray<LuPick> picks(lu_most_picks, "picks");
+        DeviceArray<LuSpace> space(1, "space");
+        std::memset(space.data(), 0, sizeof(LuSpace));
         DeviceArray<std::int32_t> irregular(1, "irregular");
         irregular[0] = 0;
         fill_columns(a, ld, rows, columns, 3);
         std::vector<double> wanted(a.begin(), a.end());
         const auto chosen = factor_plainly(wanted, ld, rows, columns, begin, end);
-        const LuPanel panel{a.data(),        ld, rows, columns, pivots.data(), picks.data(),
+        const LuPanel panel{a.data(),        ld, rows, columns, pivots.data(), space.data(),
                             irregular.data()};
         REQUIRE(launch_lu_narrow(panel, begin, end, nullptr) == 0);
         CHECK(same(a, wanted));
@@ -102,11 +104,35 @@ TEST_CASE("a narrow panel: the largest element is the pivot, to the last bit") {
   }
 }
 
+TEST_CASE("narrow panels one after the other, in the same space") {
+  constexpr std::int64_t rows = 300, columns = 40;
+  in_every_order([&] {
+    DeviceArray<double> a(rows * columns, "a");
+    DeviceArray<std::int64_t> pivots(columns, "pivots");
+    DeviceArray<LuSpace> space(1, "space");
+    std::memset(space.data(), 0, sizeof(LuSpace));
+    DeviceArray<std::int32_t> irregular(1, "irregular");
+    irregular[0] = 0;
+    fill_columns(a, rows, rows, columns, 3);
+    std::vector<double> wanted(a.begin(), a.end());
+    for (const auto& [begin, end] : {std::pair{0, 1}, {1, 4}, {4, 20}, {20, 35}, {35, 40}}) {
+      const auto chosen = factor_plainly(wanted, rows, rows, columns, begin, end);
+      REQUIRE(launch_lu_narrow(
+                  {a.data(), rows, rows, columns, pivots.data(), space.data(), irregular.data()},
+                  begin, end, nullptr) == 0);
+      CHECK(std::equal(chosen.begin(), chosen.end(), pivots.begin() + begin));
+      CHECK(space[0].columns == static_cast<std::uint64_t>(end));
+    }
+    CHECK(same(a, wanted));
+  });
+}
+
 TEST_CASE("a panel with more rows than a launch has threads") {
   constexpr std::int64_t rows = 70'000, columns = 2;  // 256 blocks of 256 threads
   DeviceArray<double> a(index(rows * columns), "a");
   DeviceArray<std::int64_t> pivots(columns, "pivots");
-  DeviceArray<LuPick> picks(lu_most_picks, "picks");
+  DeviceArray<LuSpace> space(1, "space");
+  std::memset(space.data(), 0, sizeof(LuSpace));
   DeviceArray<std::int32_t> irregular(1, "irregular");
   irregular[0] = 0;
   fill_columns(a, rows, rows, columns, 3);
@@ -116,7 +142,7 @@ TEST_CASE("a panel with more rows than a launch has threads") {
   const auto chosen = factor_plainly(wanted, rows, rows, columns, 0, columns);
   CHECK(chosen == std::vector<std::int64_t>{rows - 2, rows - 3});
   REQUIRE(launch_lu_narrow(
-              {a.data(), rows, rows, columns, pivots.data(), picks.data(), irregular.data()}, 0,
+              {a.data(), rows, rows, columns, pivots.data(), space.data(), irregular.data()}, 0,
               columns, nullptr) == 0);
   CHECK(same(a, wanted));
   CHECK(std::equal(chosen.begin(), chosen.end(), pivots.begin()));
@@ -127,10 +153,11 @@ TEST_CASE(
   constexpr std::int64_t rows = 600;
   const auto pivot_of = [&](DeviceArray<double>& a, std::int32_t irregular_after) {
     DeviceArray<std::int64_t> pivots(1, "pivots");
-    DeviceArray<LuPick> picks(lu_most_picks, "picks");
+    DeviceArray<LuSpace> space(1, "space");
+    std::memset(space.data(), 0, sizeof(LuSpace));
     DeviceArray<std::int32_t> irregular(1, "irregular");
     irregular[0] = 0;
-    const LuPanel panel{a.data(), rows, rows, 1, pivots.data(), picks.data(), irregular.data()};
+    const LuPanel panel{a.data(), rows, rows, 1, pivots.data(), space.data(), irregular.data()};
     REQUIRE(launch_lu_narrow(panel, 0, 1, nullptr) == 0);
     CHECK(irregular[0] == irregular_after);
     return pivots[0];

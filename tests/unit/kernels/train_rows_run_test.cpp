@@ -146,9 +146,17 @@ TEST_CASE("SwiGLU and its backward, with a NaN in gate and in up") {
 }
 
 TEST_CASE("matrices with gaps are rounded to bf16, to nearest and ties to even") {
-  constexpr std::int64_t matrices = 2, rows = 3, leading = 1040, step = rows * leading + 5;
-  for (const std::int64_t columns : {1, 7, 1030}) {
+  // Eight elements at once where all begin at 16 bytes; and matrices without gaps.
+  struct Gaps {
+    std::int64_t columns, leading, between;
+  };
+  constexpr std::int64_t matrices = 2, rows = 3;
+  for (const auto [columns, leading, between] :
+       {Gaps{1, 1040, 5}, Gaps{7, 1040, 5}, Gaps{1030, 1040, 8}, Gaps{1032, 1040, 8},
+        Gaps{1032, 1042, 8}, Gaps{1032, 1040, 2}, Gaps{1032, 1032, 0}, Gaps{7, 7, 0}}) {
+    const std::int64_t step = rows * leading + between;
     CAPTURE(columns);
+    CAPTURE(leading);
     in_every_order([&] {
       DeviceArray<float> from(at(step + rows * leading), "from");
       DeviceArray<std::uint16_t> to(at(matrices * rows * columns), "to");

@@ -75,6 +75,37 @@ TEST_CASE(
   CHECK(bound_of(a) == GpuBound::latency);
 }
 
+TEST_CASE("a utilisation below the share of SMs with work is of another time") {
+  // A training step and a factoring of an H100, in windows of half a second.
+  CHECK(activity_sentence({.utilisation = 0.46,
+                           .sm = 0.67,
+                           .tensor = 0,
+                           .fp64 = 0,
+                           .fp32 = 0.44,
+                           .fp16 = 0,
+                           .integer = 0,
+                           .dram = 0.17}) ==
+        "SM 67 %, tensor 0 %, DRAM 17 %, FP32 44 %: bound by latency: the SMs had work and no unit "
+        "was busy");
+  GpuActivity a{.utilisation = 0.4, .sm = 0.42, .tensor = 0.2, .dram = 0.2};
+  CHECK(bound_of(a) == GpuBound::few_sms_or_host);
+  CHECK(activity_sentence(a).text().starts_with("SM 42 %, tensor 20 %, DRAM 20 %: most SMs "));
+  a.sm = 0.41;  // NVML tells whole percents
+  CHECK(bound_of(a) == GpuBound::host);
+  CHECK(activity_sentence(a).text().starts_with("utilisation 40 %, SM 41 %, "));
+}
+
+TEST_CASE("without a utilisation a little work is no idling, and few SMs may be the host's") {
+  GpuActivity a{.sm = 0.005, .tensor = 0, .dram = 0};
+  CHECK(bound_of(a) == GpuBound::few_sms_or_host);
+  a.sm = 0.0049;
+  CHECK(bound_of(a) == GpuBound::idle);
+  a.sm = 0.49;
+  CHECK(bound_of(a) == GpuBound::few_sms_or_host);
+  a.sm = 0.5;
+  CHECK(bound_of(a) == GpuBound::unknown);  // not all units are known
+}
+
 TEST_CASE("idle is less than a twentieth of everything") {
   GpuActivity a{.utilisation = 0.049, .sm = 0.01, .tensor = 0, .dram = 0.02};
   CHECK(bound_of(a) == GpuBound::idle);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "bench/training/cuda/cuda_backend.h"
@@ -212,6 +213,46 @@ TEST_CASE(
     CHECK(got[i] == doctest::Approx(losses[i]).epsilon(0.003));
   CHECK(got != losses);
   CHECK(second.losses(12) == got);
+}
+
+TEST_CASE("bf16 attention of heads of 64 and 128 keeps no scores, and is near the host's") {
+  const AttentionShape s{.batch = 2, .sequence = 20, .heads = 4, .kv_heads = 2, .dim = 64};
+  AttentionShape longer = s;
+  longer.past = 1;
+  CHECK(attention_is_fused(s, {.bf16 = true}));
+  CHECK_FALSE(attention_is_fused(s, {.bf16 = false}));
+  CHECK_FALSE(attention_is_fused(longer, {.bf16 = true}));
+  CHECK_FALSE(attention_is_fused({2, 20, 4, 2, 96}, {.bf16 = true}));
+  const int64_t wide = s.heads * s.dim;
+  const auto run = [&](Backend<float>& backend) {
+    const auto qkv = backend.allocate(s.tokens() * s.stride());
+    const auto dqkv = backend.allocate(s.tokens() * s.stride());
+    const auto out = backend.allocate(s.tokens() * wide),
+               dout = backend.allocate(s.tokens() * wide);
+    const auto sums = backend.allocate(s.tokens() * s.heads);
+    backend.normal(qkv.get(), {s.tokens(), s.stride(), 0, 0, s.stride()}, 3, 1);
+    backend.normal(dout.get(), {s.tokens(), wide, 0, 0, wide}, 4, 1);
+    backend.attention(qkv.get(), out.get(), sums.get(), s);
+    backend.attention_backward(qkv.get(), out.get(), dout.get(), sums.get(), dqkv.get(), s);
+    std::array<std::vector<float>, 3> found;
+    const std::array<const float*, 3> from{out.get(), sums.get(), dqkv.get()};
+    const std::array<int64_t, 3> counts{s.tokens() * wide, s.tokens() * s.heads,
+                                        s.tokens() * s.stride()};
+    for (size_t i = 0; i < 3; ++i) {
+      found[i].resize(static_cast<size_t>(counts[i]));
+      backend.look(found[i].data(), from[i], counts[i]);
+    }
+    return found;
+  };
+  const auto gpu = on_gpu({.bf16 = true});
+  const auto host = host_backend<float>(one_thread());
+  const auto got = run(*gpu), wanted = run(*host);
+  for (size_t i = 0; i < 3; ++i) {
+    CAPTURE(i);
+    CHECK(off(got[i], wanted[i]) < 0x1p-6);  // some roundings to bf16 of each operand
+    CHECK(off(got[i], wanted[i]) > 1e-5);    // and it was rounded
+  }
+  CHECK(run(*gpu) == got);
 }
 
 TEST_CASE("a twin step repeats itself on the device; a flipped bit there shows where it was") {

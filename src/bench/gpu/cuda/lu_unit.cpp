@@ -75,6 +75,7 @@ void LuUnit::multiply_on_panel(const cublaslt::RowMajorProduct64& product) {
 void LuUnit::fill() {
   cuda::select(ordinal_);
   cuda::zero(irregular_.at(), sizeof(int32_t), updates_.stream());
+  cuda::zero(space_.at(), sizeof(kernels::LuSpace), updates_.stream());
   updates_.launched(
       kernels::launch_lu_fill(matrix_.at(), distance_, order_, seed_, updates_.handle()),
       "lu_fill");
@@ -123,7 +124,7 @@ void LuUnit::factor_panel(int64_t k) {
   Factored& to = set_of(k);
   const int64_t width = width_at(k);
   const kernels::LuPanel panel{at(k, k),       distance_,   order_ - k,     width,
-                               to.pivots.at(), picks_.at(), irregular_.at()};
+                               to.pivots.at(), space_.at(), irregular_.at()};
   factor(panel, 0, width);
   panels_.launched(
       kernels::launch_lu_solve({at(k, k), distance_, width, to.inverse.at(), width, width}, true,

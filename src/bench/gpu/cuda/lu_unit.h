@@ -76,7 +76,7 @@ class LuUnit {
   cuda::Event begun_, ready_, ended_;
   DeviceItems<double> matrix_, exchanged_;
   std::array<Factored, 2> factored_;
-  DeviceItems<kernels::LuPick> picks_{kernels::lu_most_picks};
+  DeviceItems<kernels::LuSpace> space_{1};
   DeviceItems<int32_t> irregular_{1};
   DeviceItems<double> parts_, product_, sums_;
 };

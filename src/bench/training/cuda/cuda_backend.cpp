@@ -8,8 +8,10 @@
 #include "bench/training/angles.h"
 #include "bench/training/cuda/cuda_attention.h"
 #include "bench/training/cuda/cuda_recording.h"
+#include "bench/training/cuda/device_products.h"
 #include "bench/training/cuda/device_queue.h"
-#include "bench/training/cuda/frozen_weights.h"
+#include "bench/training/cuda/flash_attention.h"
+#include "bench/training/cuda/narrow_weights.h"
 #include "bench/training/cuda/scratch.h"
 #include "bench/training/prediction.h"
 #include "kernels/infer.h"
@@ -26,10 +28,7 @@ class CudaBackend final : public GpuBackend {
   CudaBackend(const cublaslt::Library& library, const CudaSettings& settings)
       : settings_(settings),
         queue_(std::make_shared<DeviceQueue>(settings.deadline_seconds, settings.what)),
-        products_(std::make_unique<cublaslt::Products>(library)) {}
-  ~CudaBackend() override {
-    if (!queue_->idle()) static_cast<void>(products_.release());
-  }
+        products_(*queue_, library, settings.bf16, *narrow_) {}
 
   std::shared_ptr<float[]> allocate(int64_t count) override {
     const int64_t bytes = std::max<int64_t>(count, 1) * kFloat;
@@ -38,9 +37,9 @@ class CudaBackend final : public GpuBackend {
     *allocated_ += bytes;
     std::shared_ptr<float[]> out(data,
                                  [bytes, held = allocated_, queue = queue_, raw = memory.get(),
-                                  frozen = std::weak_ptr<FrozenWeights>(frozen_)](float* at) {
+                                  narrow = std::weak_ptr<NarrowWeights>(narrow_)](float* at) {
                                    *held -= bytes;
-                                   if (const auto ranges = frozen.lock()) ranges->forget(at);
+                                   if (const auto ranges = narrow.lock()) ranges->forget(at);
                                    if (queue->idle()) delete raw;
                                  });
     static_cast<void>(memory.release());
@@ -65,6 +64,7 @@ class CudaBackend final : public GpuBackend {
   double waiting_seconds() const override { return queue_->waited_seconds(); }
   bool on_host() const override { return false; }
   void put(float* to, const float* host, int64_t count) override {
+    narrow_->changed(to);
     queue_->queue([&] { cuda::copy(to, host, bytes_of(count), queue_->stream()); });
     finish();
   }
@@ -73,6 +73,7 @@ class CudaBackend final : public GpuBackend {
   }
 
   Recorded record(const std::function<void()>& work) override {
+    products_.forget_operands();
     try {
       return {std::make_unique<CudaRecording>(queue_, work), {}};
     } catch (const Error& e) {
@@ -87,27 +88,32 @@ class CudaBackend final : public GpuBackend {
     auto* to = reinterpret_cast<uint16_t*>(narrow.get());
     run(kernels::launch_train_narrow({weights, to, 1, 1, count, count, count}, stream()),
         "train_narrow");
-    frozen_->add(weights, count, std::move(narrow));
+    narrow_->add(weights, count, std::move(narrow), true);
   }
+  void keep_rounded(const float* weights, int64_t count) override {
+    if (settings_.generates || !settings_.bf16) return;
+    narrow_->add(weights, count, allocate((count + 1) / 2), false);
+  }
+  void weights_changed() override { narrow_->changed(); }
 
   void matmul(const Product<float>& p) override {
     queue_->begin(Work::matmul);
     const auto [m, n, k] = p.shape;
     ++ledger_.matmuls[{m, n, k, p.transpose_a, p.transpose_b}];
     if (settings_.generates && has_few_rows(p)) return multiply_few_rows(p);
-    multiply({.m = m,
-              .n = n,
-              .k = k,
-              .a = p.a,
-              .lda = p.lda,
-              .transpose_a = p.transpose_a,
-              .b = p.b,
-              .ldb = p.ldb,
-              .transpose_b = p.transpose_b,
-              .c = p.c,
-              .ldc = p.ldc,
-              .alpha = p.alpha,
-              .beta = p.beta});
+    products_.multiply({.m = m,
+                        .n = n,
+                        .k = k,
+                        .a = p.a,
+                        .lda = p.lda,
+                        .transpose_a = p.transpose_a,
+                        .b = p.b,
+                        .ldb = p.ldb,
+                        .transpose_b = p.transpose_b,
+                        .c = p.c,
+                        .ldc = p.ldc,
+                        .alpha = p.alpha,
+                        .beta = p.beta});
   }
 
   void rmsnorm(const float* x, const float* gain, float* y, float* scale, int64_t rows,
@@ -137,7 +143,7 @@ class CudaBackend final : public GpuBackend {
   void attention(const float* qkv, float* out, float* log_sums, const AttentionShape& s) override {
     queue_->begin(Work::attention);
     ++ledger_.attention_forwards;
-    tools(s, 1).forward(qkv, out, log_sums, s);
+    attend(qkv, out, log_sums, s);
   }
   void append(const float* qkv, float* cache, const AttentionShape& s) override {
     begin(Work::elementwise, s.tokens() * s.kept(), 2);
@@ -157,12 +163,14 @@ class CudaBackend final : public GpuBackend {
     if (!narrow_cache()) return tools(s, 1).forward_cached(qkv, cache, out, log_sums, s);
     // The library rounds keys and values as the cache has them, and nothing is past.
     if (s.past > 0) throw Error("a cache of bf16 is read by one token a sequence");
-    tools(s, 1).forward(qkv, out, log_sums, s);
+    attend(qkv, out, log_sums, s);
   }
   void attention_backward(const float* qkv, const float* out, const float* dout,
                           const float* log_sums, float* dqkv, const AttentionShape& s) override {
     queue_->begin(Work::attention);
     ++ledger_.attention_backwards;
+    if (attention_is_fused(s, settings_))
+      return fused(s, true).backward(qkv, out, dout, log_sums, dqkv, s);
     tools(s, 2).backward(qkv, out, dout, log_sums, dqkv, s);
   }
 
@@ -259,6 +267,7 @@ class CudaBackend final : public GpuBackend {
   void adamw(float* weights, const float* gradient, float* mean, float* square, int64_t count,
              const AdamStep& step) override {
     begin(Work::optimizer, count, 7);
+    narrow_->changed(weights);
     const kernels::TrainAdam adam{static_cast<float>(step.beta1),
                                   static_cast<float>(step.beta2),
                                   static_cast<float>(step.rate / step.correction1),
@@ -278,14 +287,20 @@ class CudaBackend final : public GpuBackend {
     return fetched(out);
   }
   int64_t not_finite(const float* x, int64_t count) override {
-    return static_cast<int64_t>(hashed(x, count).not_finite);
+    begin(Work::elementwise, count, 1);
+    float* mark = marks_.of(1);
+    queue_->queue([&] { cuda::zero(mark, sizeof *mark, queue_->stream()); });
+    run(kernels::launch_infer_mark(x, count, mark, stream()), "infer_mark");
+    return fetched(mark) == 0 ? 0 : 1;
   }
   uint64_t hash(const float* x, int64_t count) override { return hashed(x, count).hash; }
 
   void flip_bit(float* element) override {
+    narrow_->changed(element);
     run(kernels::launch_train_damage(element, false, stream()), "train_damage");
   }
   void make_nan(float* element) override {
+    narrow_->changed(element);
     run(kernels::launch_train_damage(element, true, stream()), "train_damage");
   }
   void normal(float* to, const Place& p, uint64_t number, double deviation) override {
@@ -306,28 +321,16 @@ class CudaBackend final : public GpuBackend {
         static_cast<double>(elements * passes * kFloat);
   }
   bool narrow_cache() const { return settings_.generates && settings_.bf16; }
-  // The weights as they were frozen in bf16; null if they are not.
-  const uint16_t* frozen(const void* weights) const {
-    return frozen_->of(static_cast<const float*>(weights));
-  }
-  static bool has_few_rows(const Product<float>& p) {
-    return p.shape.m <= kernels::infer_most_rows && !p.transpose_a && p.transpose_b &&
+  bool has_few_rows(const Product<float>& p) const {
+    return p.shape.m <= most_own_rows(settings_) && !p.transpose_a && p.transpose_b &&
            p.alpha == 1 && p.beta == 0;
   }
   void multiply_few_rows(const Product<float>& p) {
     const auto [m, n, k] = p.shape;
-    const void* weights = p.b;
-    if (settings_.bf16) {
-      weights = frozen(p.b);
-      int64_t leading = p.ldb, step = 0;
-      if (weights == nullptr) weights = narrowed(narrow_b_, p.b, leading, step, 1, n, k);
-      run(kernels::launch_infer_product({p.a, weights, p.c, m, n, k, p.lda, leading, p.ldc, true},
-                                        stream()),
-          "infer_product");
-      return;
-    }
-    run(kernels::launch_infer_product({p.a, weights, p.c, m, n, k, p.lda, p.ldb, p.ldc, false},
-                                      stream()),
+    cublaslt::RowMajorProduct product{.n = n, .k = k, .b = p.b, .ldb = p.ldb, .transpose_b = true};
+    const void* weights = settings_.bf16 ? products_.rounded_b(product) : p.b;
+    run(kernels::launch_infer_product(
+            {p.a, weights, p.c, m, n, k, p.lda, product.ldb, p.ldc, settings_.bf16}, stream()),
         "infer_product");
   }
   void attend_one_token(const float* qkv, const float* cache, float* out, const AttentionShape& s) {
@@ -339,34 +342,6 @@ class CudaBackend final : public GpuBackend {
              s.kv_heads, s.dim, s.stride(), s.past, s.capacity, scale, narrow_cache()},
             stream()),
         "infer_attention");
-  }
-  void multiply(cublaslt::RowMajorProduct product) {
-    if (settings_.bf16) {
-      product.a = narrowed(narrow_a_, product.a, product.lda, product.step_a, product.batch,
-                           product.transpose_a ? product.k : product.m,
-                           product.transpose_a ? product.m : product.k);
-      const uint16_t* weights = frozen(product.b);
-      product.b = weights != nullptr
-                      ? weights
-                      : narrowed(narrow_b_, product.b, product.ldb, product.step_b, product.batch,
-                                 product.transpose_b ? product.n : product.k,
-                                 product.transpose_b ? product.k : product.n);
-      product.bf16 = true;
-    }
-    queue_->queue([&] { products_->run(product, queue_->stream()); });
-  }
-  // The matrix, or a batch of them, rounded and without gaps; sets its distances.
-  const void* narrowed(Scratch<uint16_t>& room, const void* from, int64_t& leading, int64_t& step,
-                       int32_t batch, int64_t rows, int64_t columns) {
-    const int64_t matrices = step == 0 ? 1 : batch;  // all of a batch may share one
-    uint16_t* to = room.of(matrices * rows * columns);
-    run(kernels::launch_train_narrow(
-            {static_cast<const float*>(from), to, matrices, rows, columns, leading, step},
-            stream()),
-        "train_narrow");
-    leading = columns;
-    step = step == 0 ? 0 : rows * columns;
-    return to;
   }
   template <typename T>
   T fetched(const T* from) {
@@ -392,7 +367,19 @@ class CudaBackend final : public GpuBackend {
   CudaAttention tools(const AttentionShape& s, int64_t arrays) {
     const int64_t rows = settings_.attention_block_rows;
     float* scratch = scores_.of(arrays * CudaAttention::scores_of(s, rows));
-    return {*queue_, [this](const auto& product) { multiply(product); }, rows, scratch};
+    return {*queue_, [this](const auto& product) { products_.multiply(product); }, rows, scratch};
+  }
+
+  FlashAttention fused(const AttentionShape& s, bool backward) {
+    FlashAttention out{*queue_, products_.room_a(s.tokens() * s.stride())};
+    if (!backward) return out;
+    out.narrow_dout = products_.room_b(s.tokens() * s.heads * s.dim);
+    out.dots = dots_.of(FlashAttention::dots_of(s));
+    return out;
+  }
+  void attend(const float* qkv, float* out, float* log_sums, const AttentionShape& s) {
+    if (attention_is_fused(s, settings_)) return fused(s, false).forward(qkv, out, log_sums, s);
+    tools(s, 1).forward(qkv, out, log_sums, s);
   }
 
   // The host's own numbers, so that both turn by the same angles.
@@ -410,15 +397,15 @@ class CudaBackend final : public GpuBackend {
 
   CudaSettings settings_;
   std::shared_ptr<DeviceQueue> queue_;
-  std::unique_ptr<cublaslt::Products> products_;
+  std::shared_ptr<NarrowWeights> narrow_ = std::make_shared<NarrowWeights>();
+  DeviceProducts products_;
   Ledger ledger_;
   std::shared_ptr<int64_t> allocated_ = std::make_shared<int64_t>(0);
   Scratch<float> scores_{*queue_}, parts_{*queue_}, attention_parts_{*queue_};
-  std::shared_ptr<FrozenWeights> frozen_ = std::make_shared<FrozenWeights>();
+  Scratch<float> dots_{*queue_}, marks_{*queue_};
   Scratch<double> numbers_{*queue_};
   Scratch<kernels::HashResult> hashes_{*queue_};
   Scratch<int32_t> tokens_{*queue_};
-  Scratch<uint16_t> narrow_a_{*queue_}, narrow_b_{*queue_};
   std::shared_ptr<float[]> angles_;
   std::vector<std::shared_ptr<float[]>> recorded_angles_;  // what was recorded may read them
   int64_t angles_half_ = 0, angle_count_ = 0;
@@ -426,18 +413,28 @@ class CudaBackend final : public GpuBackend {
 
 }  // namespace
 
+int64_t most_own_rows(const CudaSettings& settings) {
+  return settings.bf16 ? 2 : kernels::infer_most_rows;
+}
+
 std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
                                          const CudaSettings& settings) {
   return std::make_unique<CudaBackend>(library, settings);
 }
 
+bool attention_is_fused(const AttentionShape& shape, const CudaSettings& settings) {
+  return settings.bf16 && FlashAttention::takes(shape);
+}
+
 double cuda_scratch_bytes(const Stage& stage, const CudaSettings& settings) {
   constexpr int64_t kParts = 4 << 20;  // bytes of parts of sums
   const AttentionShape s = stage.attention();
-  const int64_t scores = CudaAttention::scores_of(s, settings.attention_block_rows);
+  const bool fused = attention_is_fused(s, settings);
+  const int64_t scores = fused ? 0 : CudaAttention::scores_of(s, settings.attention_block_rows);
   // Each of the two largest operands is smaller than the largest probe, or scores.
   const int64_t narrow = settings.bf16 ? std::max(probe_elements(stage), scores) : 0;
-  const int64_t own = 2 * scores + s.tokens() + s.sequence * s.dim;
+  const int64_t dots = fused ? FlashAttention::dots_of(s) : 0;
+  const int64_t own = 2 * scores + dots + s.tokens() + s.sequence * s.dim;
   return static_cast<double>(own * kFloat + 2 * narrow * 2 + kParts +
                              static_cast<int64_t>(cublaslt::Products::kWorkspaceBytes));
 }

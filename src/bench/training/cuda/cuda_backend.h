@@ -23,6 +23,10 @@ struct CudaSettings {
   std::string what = "training step";  // that it waits for, in messages
 };
 
+// Rows up to which the own product of kernels/infer.h is taken where tokens are generated. On
+// tensor cores the library is faster than it from few rows on (docs/evidence/h100.md).
+int64_t most_own_rows(const CudaSettings& settings);
+
 class GpuBackend : public Backend<float> {
  public:
   // Whether the device has failed, or did not come to an end in time: nothing more is asked of it.
@@ -37,6 +41,10 @@ class GpuBackend : public Backend<float> {
 // wait for ever. The calling thread must keep the device selected.
 std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
                                          const CudaSettings& settings = {});
+
+// Whether the backend computes this attention without scores in memory (FlashAttention), or as
+// products and softmax.
+bool attention_is_fused(const AttentionShape& shape, const CudaSettings& settings);
 
 // What the backend allocates by itself while it computes such steps: bytes of scores, tokens and
 // the library's room.

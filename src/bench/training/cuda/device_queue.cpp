@@ -38,6 +38,7 @@ void DeviceQueue::begin(Work work) {
 void DeviceQueue::mark(Work work) {
   cuda::Event& at = next_event();
   at.record(stream_);
+  ++queued_in_all_;
   marks_.push_back({&at, work});
 }
 
@@ -98,6 +99,7 @@ void DeviceQueue::spin(const cuda::Event& event) const {
 }
 
 void DeviceQueue::counted() {
+  ++queued_in_all_;
   if (recording_) return;
   if (++queued_ < kMostQueued) return;
   const Work work = marks_.empty() ? Work::elementwise : marks_.back().work;

@@ -45,6 +45,9 @@ class DeviceQueue {
   // Bytes of the device that a backend takes for itself, or gives back.
   void took(int64_t bytes) { scratch_bytes_ += bytes; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
+  // Launches, products, copies and changes of the kind so far: equal where nothing was queued in
+  // between, and nothing of another kind happened.
+  uint64_t queued_in_all() const { return queued_in_all_; }
   // Whether memory of what was queued may be read again by what was recorded.
   bool has_recorded() const { return has_recorded_; }
   // Until all that was queued has been computed.
@@ -99,6 +102,7 @@ class DeviceQueue {
   size_t events_used_ = 0;
   std::vector<Mark> marks_;
   int queued_ = 0;  // since the last wait
+  uint64_t queued_in_all_ = 0;
   bool lost_ = false;
   bool recording_ = false, has_recorded_ = false;
   double waited_seconds_ = 0;

@@ -44,7 +44,9 @@ double generation_scratch(const InferOptions& o, const CudaSettings& settings, c
   const AttentionShape s = stage.attention();
   // Twice: what was recorded keeps a smaller one. Generators of several sizes begin with the
   // largest.
-  const int64_t scores = 2 * CudaAttention::scores_of(s, settings.attention_block_rows);
+  const int64_t scores = attention_is_fused(s, settings)
+                             ? 0
+                             : 2 * CudaAttention::scores_of(s, settings.attention_block_rows);
   const int64_t parts =
       2 * kernels::infer_attention_parts(s.batch, s.heads, s.dim, o.generation.computed());
   const int64_t angles = s.sequence * s.dim, tokens = 2 * s.tokens() * (1 + s.heads);
@@ -57,7 +59,8 @@ double generation_scratch(const InferOptions& o, const CudaSettings& settings, c
   const double weights =
       inference_memory(o.shape, o.layout.tensor, {0, o.generation.prompt, o.generation.new_tokens},
                        o.element_bytes());
-  const int64_t operands = std::max(2 * s.tokens() * widest, scores) + 2 * s.tokens() * widest;
+  const int64_t operands = std::max({2 * s.tokens() * widest, s.tokens() * s.stride(), scores}) +
+                           2 * s.tokens() * widest;
   out += weights + 2.0 * static_cast<double>(operands + matrix);
   return out;
 }
@@ -103,7 +106,7 @@ class GpuInference {
     add_infer_facts(record_, options_, point_);
     record_.facts["library"] = "cuBLASLt " + tools_.blas->version();
     record_.facts["precision"] = said(options_.bf16 ? "infer.bf16" : "train.plain_fp32");
-    record_.facts["products"] = said("infer.products", kernels::infer_most_rows);
+    record_.facts["products"] = said("infer.products", most_own_rows(settings_));
     if (context_.comm.size() > 1) record_.facts["rank_map"] = tools_.rank_map;
     if (exchanges())
       record_.facts["collectives"] =

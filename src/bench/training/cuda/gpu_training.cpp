@@ -30,6 +30,12 @@ Fault own_fault(const Options& options, int rank) {
   return out;
 }
 
+// A product of few rows reads the head's matrix from memory as long as it computes.
+Stage on_gpu(Stage stage) {
+  stage.most_logits = int64_t{1} << 29;
+  return stage;
+}
+
 class GpuTraining {
  public:
   GpuTraining(Context& context, GpuTools& tools, const Params& params, const Options& options)
@@ -39,7 +45,7 @@ class GpuTraining {
         unit_(session_.units().at(0)),
         library_(*tools.blas),
         options_(options),
-        stage_(options.stage(context.comm.rank())),
+        stage_(on_gpu(options.stage(context.comm.rank()))),
         settings_{.deadline_seconds = params.number("hang-after"), .bf16 = options.dtype == "bf16"},
         record_{.case_name = "train", .params = params},
         self_(record_.entity(unit_.entity)) {}
@@ -72,7 +78,10 @@ class GpuTraining {
   void add_facts() {
     session_.describe(record_);
     add_training_facts(record_, options_);
-    record_.facts["attention"] = said("train.attention_batched", settings_.attention_block_rows);
+    record_.facts["attention"] =
+        attention_is_fused(stage_.attention(), settings_)
+            ? said("train.attention_fused")
+            : said("train.attention_batched", settings_.attention_block_rows);
     record_.facts["library"] = "cuBLASLt " + library_.version();
     record_.facts["precision"] = said(settings_.bf16 ? "train.bf16_products" : "train.plain_fp32");
     if (!tools_.nccl) return;
@@ -83,9 +92,10 @@ class GpuTraining {
 
   // Collective. Before anything is allocated, of `held` bytes apart: both numbers are told.
   void require_memory(double held) const {
+    const Memory memory =
+        memory_of_rank(options_.shape, options_.layout, options_.batch, 4, options_.recompute);
     const double needed =
-        memory_of_rank(options_.shape, options_.layout, options_.batch, 4, options_.recompute)
-            .total() +
+        memory.total() + (settings_.bf16 ? memory.weights / 2 : 0) +
         4.0 * static_cast<double>(scratch_elements(stage_) + probe_elements(stage_)) +
         cuda_scratch_bytes(stage_, settings_) +
         GpuLinks::buffer_bytes(stage_.layout, stage_.own_tokens() * stage_.shape.hidden) - held;
@@ -123,7 +133,7 @@ class GpuTraining {
     context_.watchdog.note("measuring the parts alone");
     const Prediction parts =
         predict(context_.comm, backend, fabric, stage_, measured.ledger, trainer);
-    add_rank_figures(record_, self_, measured, parts);
+    add_rank_figures(record_, self_, options_.layout, measured, parts);
     record_.add("share_of_gemm", self_,
                 share_of(best_product_rate(backend, measured.ledger), options_, measured));
     add_shares(measured);

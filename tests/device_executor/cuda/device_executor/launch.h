@@ -21,6 +21,7 @@ struct Launch {
   std::string kernel;  // without namespace and template arguments
   dim3 blocks, threads;
   std::size_t shared_bytes = 0;
+  bool together = false;       // all blocks are there at once
   std::shared_ptr<void> held;  // a std::tuple of the arguments
   std::size_t held_bytes = 0;
   std::vector<void*> arguments;             // each of them

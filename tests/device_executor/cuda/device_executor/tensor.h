@@ -47,6 +47,14 @@ inline void multiply_half(float (&d)[4], const std::uint32_t (&a)[4], const std:
   device_executor::multiply_matrices({a, b, c, d, &device_executor::kHalf}, site);
 }
 
+inline int anew(int value) { return value; }
+
+inline std::uint32_t pack_bfloat16(float low, float high) {
+  return device_executor::narrow_bits(low, device_executor::kBfloat16) |
+         device_executor::narrow_bits(high, device_executor::kBfloat16) << 16;
+}
+inline float power_of_two(float x) { return exp2f(x); }
+
 // The row is read by the lane that brings it, so that the executor sees who reads what.
 inline device_executor::MatrixRow matrix_row(std::uint32_t (&to)[4], const void* row,
                                              bool transposed, device_executor::Site site) {

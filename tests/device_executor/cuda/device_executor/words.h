@@ -52,7 +52,8 @@ enum class Meeting : int {
   bits_or,
   bits_xor,
   multiply,
-  load_matrices
+  load_matrices,
+  arrival
 };
 
 // Waits for the other threads of the block; returns what their predicates give together.
@@ -66,7 +67,7 @@ int shuffle_source(Shuffle way, unsigned operand, int width, Site site);
 
 // What an atomic does to memory is between these two: no other thread comes in between, and the
 // accesses are atomic.
-void begin_atomic(const void* address);
+void begin_atomic(const void* address, bool announces = true);
 void end_atomic();
 void fence();
 void pause();  // of a thread that waits for another one, or for the clock
