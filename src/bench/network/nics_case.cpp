@@ -138,9 +138,8 @@ void require_read(Context& context, const std::vector<RdmaPort>& ports,
   const std::string beside = verbs::hosts_beside(asked, context.place.hosts);
   Problems problems;
   if (context.comm.min(mine) < context.comm.max(mine) && !beside.empty())
-    problems.add("--rails", fmt::format("{} has {} of them and another host has not as many, while "
-                                        "no host of the job is called {}: mend the name, or leave "
-                                        "its ports out",
+    problems.add("--rails", fmt::format("{} has {} of them, another host another number, and {} is "
+                                        "not of this job: mend the name, or leave its ports out",
                                         context.place.host, ports.size(), beside));
   throw_agreed(context.comm, "clusterbench nics", problems);
 }

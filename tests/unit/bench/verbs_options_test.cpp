@@ -86,6 +86,6 @@ TEST_CASE("nics reads different numbers of ports, but not where a wrong name may
   for (const std::string& text : wrong.thrown) {
     CHECK(text.find("n0 has 2 of them") != std::string::npos);
     CHECK(text.find("n1 has 1 of them") != std::string::npos);
-    CHECK(text.find("no host of the job is called n11: mend the name") != std::string::npos);
+    CHECK(text.find("and n11 is not of this job: mend the name") != std::string::npos);
   }
 }
