@@ -4,7 +4,7 @@
 Boots the emulated machine of the tests (tests/labs/vm) once a run, and measures four hosts there with `clusterbench run` and a shipped profile
 whose limit of a rate is scaled with the ports' rate (tests/labs/vm/gpu_direct.py): once healthy, which must be accepted with
 nothing open, then with planted faults, a run for those that do not hide each other; with --fault the runs of those that have TEXT in their name. A fault must be found by its criterion and name
-its end, or the report must say of its host why it is not measured; nothing besides may fail. Prints a line for each run and a sum for each
+its end, or the report must say of its host why it is not measured, and name no sound host there; nothing besides may fail. Prints a line for each run and a sum for each
 profile; exit 1 if one is not as it must be. One to three minutes of two cores a run; a run is repeated once if it is not as it must be.
 """
 import json

@@ -20,7 +20,7 @@ bool announces_problems(std::string_view line) {
   return line.ends_with(" problem") || line.ends_with(" problems");
 }
 
-// "clusterbench nccl: note: …": something to know, which ended no job.
+// "clusterbench nccl: note: …": something to know, which rarely ended the job.
 bool is_note(std::string_view line) {
   const size_t colon = line.find(": ");
   return colon != std::string_view::npos && line.substr(colon).starts_with(": note: ");
@@ -56,22 +56,26 @@ class Complaint {
 };
 
 // The first line that clusterbench itself wrote and that is no note; if it announces problems, with
-// the first of them. Without such a line, the launcher's complaint.
+// the first of them. Without such a line, the last note that names a next step (what hung behind it
+// wrote nothing more), else the launcher's complaint.
 std::string first_line(const LogTail& log) {
   std::ifstream in(log.file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(log.begin));
   Complaint complaint;
-  for (std::string line; std::getline(in, line);) {
-    line = terminal_safe(line.substr(0, kMaxReason));
-    if (line.starts_with("clusterbench")) {
-      if (is_note(line)) continue;
+  std::string advice;
+  for (std::string whole; std::getline(in, whole);) {
+    const std::string line = terminal_safe(whole.substr(0, kMaxReason));
+    if (!line.starts_with("clusterbench")) {
+      complaint.take(line);
+    } else if (is_note(line)) {
+      if (whole.find("next: ") != std::string::npos) advice = line;
+    } else {
       std::string next;
       if (!announces_problems(line) || !std::getline(in, next)) return line;
       return line + ": " + without_blanks_at_ends(terminal_safe(next.substr(0, kMaxReason)));
     }
-    complaint.take(line);
   }
-  return complaint.text();
+  return advice.empty() ? complaint.text() : advice;
 }
 
 Said with_log(const Said& what, const LogTail& log) {

@@ -60,3 +60,35 @@ def test_a_host_that_is_not_measured_is_the_only_one_that_the_report_speaks_of()
     assert wrong_of(report(("nccl.node.correct", "incomplete", said.replace("n2", "n1"), [])), faults, ["n1", "n2", "n3"]) == (
         ["NCCL loses a rank"], [("open", "n1")])
     assert wrong_of(report(("nccl.node.correct", "pass", "", [])), faults, ["n1", "n2", "n3"]) == (["NCCL loses a rank"], [])
+
+
+NOT_MEASURED = sorted(name for name, fault in direct.FAULTS.items() if not fault.criterion)
+
+
+def open_of_direct(said):
+    return report(("nccl-rails.data", "incomplete", said, []))
+
+
+@pytest.mark.parametrize("name", NOT_MEASURED)
+def test_a_host_of_gpu_direct_that_is_not_measured_is_named_and_no_sound_one(name):
+    """Whatever of a profile's, step's or option's words a text has: without the host, with another or with all of them it names nobody."""
+    fault = direct.FAULTS[name]
+    assert fault.culprit in direct.HOSTS
+    other = direct.HOSTS[direct.HOSTS.index(fault.culprit) - 1]
+    right = f"step nccl-rails failed on {fault.culprit} rank 3: {fault.says}: see the log"
+    exchanged, all_of_them = right.replace(fault.culprit, other), f"{right}; {', '.join(direct.HOSTS)} took part"
+    vague = f"step gdr-write of gpu-direct-200g failed on {fault.culprit}: NCCL and CUDA use --memory gpu"
+    assert direct.wrong_of(open_of_direct(right), {name: fault}) == []
+    assert direct.wrong_of(open_of_direct(exchanged), {name: fault}) == [
+        f"{name} is not found", f"{other} is sound, and nccl-rails.data names it: {exchanged}"]
+    assert len(direct.wrong_of(open_of_direct(all_of_them), {name: fault})) == 3
+    assert direct.wrong_of(open_of_direct(vague), {name: fault}) == [f"{name} is not found"]
+    assert direct.wrong_of(open_of_direct(right.replace(fault.culprit, "cluster")), {name: fault}) == [f"{name} is not found"]
+
+
+def test_a_host_of_gpu_direct_may_be_open_besides_its_own_fault():
+    faults = {name: direct.FAULTS[name] for name in ("damaged packets", "a rank of NCCL stands still")}
+    good = report(("gdr.write", "fail", "", ["h2:rxe2 → h4:rxe6"]), ("nccl-rails.data", "incomplete", "h2 rank 3: nothing has moved for 20 s", []))
+    assert direct.wrong_of(good, faults) == []
+    faults["damaged packets"] = direct.FAULTS["a link at seven tenths"]
+    assert len(direct.wrong_of(good, faults)) == 2  # it is not found, and what fails is of no fault

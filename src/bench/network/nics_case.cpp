@@ -130,17 +130,35 @@ class PortReport {
   size_t entity_;
 };
 
+// Hosts may be asked for different numbers of ports. But where a name is of no host of the job, and
+// numbers differ, it may have been meant for the host that has fewer: that one would go unread.
+void require_read(Context& context, const std::vector<RdmaPort>& ports,
+                  const std::vector<std::string>& asked) {
+  const auto mine = static_cast<double>(ports.size());
+  const std::string beside = verbs::hosts_beside(asked, context.place.hosts);
+  Problems problems;
+  if (context.comm.min(mine) < context.comm.max(mine) && !beside.empty())
+    problems.add("--rails", fmt::format("{} has {} of them, another host another number, and {} is "
+                                        "not of this job: mend the name, or leave its ports out",
+                                        context.place.host, ports.size(), beside));
+  throw_agreed(context.comm, "clusterbench nics", problems);
+}
+
 std::vector<RdmaPort> ports_asked_for(Context& context, const Params& params) {
   Problems problems;
+  const std::vector<std::string> asked = params.texts("rails");
   const std::vector<RdmaPort> all = rdma_ports(context.fs);
-  std::vector<RdmaPort> out = verbs::choose_rails(params.texts("rails"), all, context.place.host,
-                                                  context.place.hosts, problems);
+  std::vector<RdmaPort> out =
+      verbs::choose_rails(asked, all, context.place.host, context.place.hosts, problems);
   throw_agreed(context.comm, "clusterbench nics", problems);
+  require_read(context, out, asked);
   return out;
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
-  Record record{.case_name = "nics", .params = params};
+  Record record{.case_name = "nics",
+                .params = params,
+                .notes = verbs::notes_of_rails(params.texts("rails"), context.place.hosts)};
   const std::vector<RdmaPort> ports = ports_asked_for(context, params);
   const bool here = context.place.first_on_host();
   if (context.comm.max(ports.empty() ? 1.0 : 0.0) > 0) {

@@ -21,6 +21,7 @@ constexpr TextRow kSaidNetwork[] = {
     {"net.needs_launcher", "needs mpirun or srun: there is no other rank", "需要 mpirun 或 srun：没有其他进程"},
     {"net.mpi_needs_launcher", "needs mpirun or srun: MPI has no other rank", "需要 mpirun 或 srun：MPI 中没有其他进程"},
     {"verbs.soft_roce", "soft-RoCE: the kernel does the transport's work; its speed says nothing of a NIC", "soft-RoCE：传输由内核完成，其速率不代表网卡"},
+    {"verbs.hosts_beside", "--rails names ports of hosts that take no part in this job: {0}", "--rails 指定了未参与本任务的主机的端口：{0}"},
     {"verbs.no_device", "no RDMA device on {0}: is the driver loaded (ls /sys/class/infiniband)?", "{0} 上没有 RDMA 设备：驱动是否已加载（ls /sys/class/infiniband）？"},
     {"verbs.words", "{0}: its words stand at {1} after {2} atomics from {3}", "{0}：来自 {3} 的 {2} 次原子操作后其计数为 {1}"},
     {"verbs.port_state", "{0}: the port is {1} (physically {2}); next: {3}", "{0}：端口状态 {1}（物理 {2}）；下一步：{3}"},

@@ -157,21 +157,21 @@ tc qdisc add dev v0 parent 1:1 tbf rate {rate:1} burst 16k limit 4mb
 tc qdisc add dev v0 parent 1:2 tbf rate {rate:0.5} burst 16k limit 4mb
 tc filter add dev v0 parent 1: protocol ip u32 match ip dst 10.79.0.6/32 flowid 1:2
 """),
-    "a spoilt byte in a GPU": Fault("gdr.data", "h2", words={"cuda": "flip@0=copy"}, hosts=("h2",), may=("gdr.", "step:"),
+    "a spoilt byte in a GPU": Fault("gdr.data", "h4:", words={"cuda": "flip@0=copy"}, hosts=("h4",), may=("gdr.", "step:"),
                                     params=MIDDLE),
     "wrong data in a rail": Fault("nccl-rails.data", "h2", words={"nccl": "wrong=1:2"}, hosts=("h2",), may=("nccl-rails.",)),
     "a rail is slower": Fault("nccl-rails.fleet", "rail 1", words={"nccl": "slow_rail=1:70"}, hosts=HOSTS),
     "a broken link": Fault("gdr.write", "h3:rxe5", before="ip link set v5 down\n", may=SLOW),
     "a NIC is gone": Fault(culprit="h4", says="rxe6", before="rdma link delete rxe6\n"),
-    "a host without GPUs": Fault(culprit="h4", says="gpu", words={"cuda": "devices=0", "nvml": "gpus=0"}, hosts=("h4",)),
-    "the NVSwitch fabric is not ready": Fault(culprit="h3", says="CUDA", words={"cuda": "count_error=802"}, hosts=("h3",)),
+    "a host without GPUs": Fault(culprit="h4", says="gpu on every host, h4 has none", words={"cuda": "devices=0", "nvml": "gpus=0"}, hosts=("h4",)),
+    "the NVSwitch fabric is not ready": Fault(culprit="h3", says="nvidia-fabricmanager", words={"cuda": "count_error=802"}, hosts=("h3",)),
     "somebody has a GPU's memory": Fault("gdr.write", "h2:", words={"cuda": "memory@0=1000"}, hosts=("h2",), may=("gdr.",)),
     "a copy of a GPU fails": Fault("gdr.write", "h1:", words={"cuda": "die_copy@0=2"}, hosts=("h1",), may=("gdr.",)),
     "a copy never ends": Fault(culprit="h2", says="it hangs", words={"cuda": "hang_copy@0=2"}, hosts=("h2",)),
-    "NCCL is missing": Fault(culprit="h3", says="NCCL", words={"library": "nothing.so"}, hosts=("h3",)),
-    "NCCL finds a GPU twice": Fault(culprit="h4", says="is out", words={"nccl": "duplicate"}, hosts=("h4",)),
-    "NCCL loses a rank": Fault(culprit="h2", says="is out", words={"nccl": "error=1:2"}, hosts=("h2",)),
-    "a rank of NCCL stands still": Fault(culprit="nccl-rails", says="nothing has moved", words={"nccl": "hang=1:2"}, hosts=("h2",)),
+    "NCCL is missing": Fault(culprit="h3", says="NCCL cannot be opened", words={"library": "nothing.so"}, hosts=("h3",)),
+    "NCCL finds a GPU twice": Fault(culprit="h4", says="h4 is out", words={"nccl": "duplicate"}, hosts=("h4",)),
+    "NCCL loses a rank": Fault(culprit="h2", says="h2 is out", words={"nccl": "error=1:2"}, hosts=("h2",)),
+    "a rank of NCCL stands still": Fault(culprit="h2", says="nothing has moved", words={"nccl": "hang=1:2"}, hosts=("h2",)),
 }
 
 
@@ -189,10 +189,21 @@ def planted(name, profile):
     return replace(fault, before=re.sub(r"\{rate:([\d.]+)\}", lambda m: f"{megabits(profile) * float(m[1]):g}mbit", fault.before))
 
 
+def names(why, host):
+    return re.search(rf"\b{host}\b", why) is not None
+
+
 def is_named(fault, bad, left):
     if fault.criterion:
         return any(fault.culprit in part for part in bad.get(fault.criterion, ()))
-    return any(fault.culprit in why and fault.says in why for why in left)
+    return any(names(why, fault.culprit) and fault.says in why for why in left.values())
+
+
+def sound_of(faults):
+    """Hosts that no open text may name: those without a fault, where a fault keeps a host from being measured."""
+    if all(fault.criterion for fault in faults):
+        return []
+    return [host for host in HOSTS if not any(host in fault.hosts or names(fault.culprit, host) for fault in faults)]
 
 
 def explains(fault, criterion, part):
@@ -201,8 +212,10 @@ def explains(fault, criterion, part):
 
 
 def wrong_of(report, faults):
-    """What is not as it must be: the faults, by name, that are not named, and what fails besides."""
-    bad, left = failing(report), [str(why) for why in open_points(report).values()]
+    """What is not as it must be: the faults, by name, that are not named, what fails besides, and sound hosts that an open text names."""
+    bad, left = failing(report), {criterion: str(why) for criterion, why in open_points(report).items()}
     out = [f"{name} is not found" for name, fault in faults.items() if not is_named(fault, bad, left)]
-    return out + [f"{criterion} fails at {part}" for criterion, parts in bad.items() for part in sorted(parts)
-                  if not any(explains(fault, criterion, part) for fault in faults.values())]
+    out += [f"{criterion} fails at {part}" for criterion, parts in bad.items() for part in sorted(parts)
+            if not any(explains(fault, criterion, part) for fault in faults.values())]
+    return out + [f"{host} is sound, and {criterion} names it: {why}" for criterion, why in left.items() for host in sound_of(faults.values())
+                  if names(why, host)]

@@ -24,7 +24,9 @@ struct Run {
   std::vector<std::vector<Record>> published;  // by rank
 };
 
-inline Run run_on(int ranks, const Case& c) {
+// Each rank is a host of its own, n0 and on, with what is below `root`.
+inline Run run_on(int ranks, const Case& c, const Params& params = {},
+                  const FsRoot& fs = FsRoot("/nonexistent")) {
   const auto n = static_cast<size_t>(ranks);
   Run out{{}, std::vector<std::string>(n), std::vector<std::vector<Record>>(n)};
   std::mutex mutex;
@@ -35,13 +37,12 @@ inline Run run_on(int ranks, const Case& c) {
     CancelToken cancel;
     Sampler sampler(comm, watchdog, cancel);
     NoProgress progress;
-    const FsRoot fs("/nonexistent");
     const HostInventory inventory{place.host};
     Context context{comm, place, sampler, watchdog, cancel, progress, fs, inventory};
     auto& published = out.published[static_cast<size_t>(comm.rank())];
     context.publisher = [&](const Record& r) { published.push_back(r); };
     try {
-      auto records = run_case(c, context, {});
+      auto records = run_case(c, context, params);
       const std::lock_guard lock(mutex);
       if (comm.is_root()) out.records = std::move(records);
     } catch (const Interrupted& e) {

@@ -130,27 +130,6 @@ TEST_CASE("rails: active ones in order, named ones, one host's own") {
   CHECK(names({"mlx5_7"}, "n1").find("did you mean") != std::string::npos);
 }
 
-TEST_CASE("ports named for a host that a campaign has left out are nothing to the others") {
-  std::vector<RdmaPort> ports(2);
-  ports[0].device = "mlx5_0";
-  ports[1].device = "mlx5_1";
-  const std::vector<std::string> hosts = {"n1", "n2"};
-  const auto chosen = [&](const std::vector<std::string>& asked, const char* host) {
-    Problems problems;
-    std::string out;
-    for (const RdmaPort& p : verbs::choose_rails(asked, ports, host, hosts, problems))
-      out += p.device + " ";
-    return problems.empty() ? out : problems.text();
-  };
-  const std::vector<std::string> three = {"n1:mlx5_0", "n2:mlx5_1", "n3:mlx5_0"};
-  CHECK(chosen(three, "n1") == "mlx5_0 ");
-  CHECK(chosen(three, "n2") == "mlx5_1 ");
-  // A host whose name is wrong has none.
-  CHECK(chosen({"n1:mlx5_0", "n22:mlx5_1"}, "n2").find("n22:mlx5_1") != std::string::npos);
-  CHECK(chosen({"mlx5_0", "n22:mlx5_1"}, "n2").find("n22:mlx5_1") != std::string::npos);
-  CHECK(chosen({"mlx5_1:1"}, "n1").find("mlx5_1:1") != std::string::npos);  // one port: no number
-}
-
 TEST_CASE("ceilings from link, headers and slot") {
   RdmaPort ib{.device = "mlx5_0", .link_layer = "InfiniBand", .state = "ACTIVE"};
   ib.signal_bits_per_second = 400e9;

@@ -119,3 +119,22 @@ TEST_CASE("of a log this tool's first line counts, else the first that says some
   CHECK(said("---\n").empty());
   CHECK(said("").empty());
 }
+
+TEST_CASE("a note with a next step is the reason where no other line of this tool is one") {
+  const auto said = [](const std::string& text) {
+    const JobLog log(text);
+    return job_end(TaskEnd::Kind::deadline, 0, nullptr, log.tail()).reason.text().substr(42);
+  };
+  const std::string map = "clusterbench nccl: note: rank 0: n1 GPU 0\n";
+  const std::string first = "clusterbench nccl: note: n1 rank 0 is late; next: look at n1\n";
+  const std::string last = "clusterbench nccl: note: n2 rank 3 has not come back; next: dmesg\n";
+  const std::string expected =
+      ": clusterbench nccl: note: n2 rank 3 has not come back; next: dmesg";
+  CHECK(said(map + last + map) == expected);
+  CHECK(said(first + last) == expected);
+  CHECK(said("mpirun: rank 3 was killed\n" + last) == expected);
+  CHECK(said(last + "clusterbench nccl: broke\n") == ": clusterbench nccl: broke");
+  CHECK(said("clusterbench nccl: broke\n" + last) == ": clusterbench nccl: broke");
+  CHECK(said(map + "mpirun: rank 3 was killed\n") == ": mpirun: rank 3 was killed");
+  CHECK(said(map).empty());
+}

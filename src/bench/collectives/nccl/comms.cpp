@@ -236,7 +236,10 @@ void Communicators::abort_all() const {
         }
         return true;
       });
-  if (!aborted) context_.log(context_.who() + ": ncclCommAbort has not come back");
+  if (!aborted)
+    context_.log(context_.who() +
+                 ": ncclCommAbort has not come back; next: look for a rank or GPU that is gone "
+                 "(dmesg | grep -i xid)");
 }
 
 void Communicators::abort() noexcept {

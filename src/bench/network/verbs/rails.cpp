@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/suggest.h"
 
@@ -25,6 +26,11 @@ Asked split(const std::string& text, const std::vector<std::string>& hosts) {
   return {first, rest, false};
 }
 
+// "mlx5_1:l" is no port of a host.
+bool is_device(const std::string& name, const std::vector<RdmaPort>& ports) {
+  return std::ranges::find(ports, name, &RdmaPort::device) != ports.end();
+}
+
 std::vector<RdmaPort> active_ports(const std::vector<RdmaPort>& ports) {
   std::vector<RdmaPort> out;
   for (const RdmaPort& p : ports) {
@@ -41,14 +47,14 @@ std::vector<RdmaPort> choose_rails(const std::vector<std::string>& asked,
   if (asked.size() == 1 && asked[0] == "auto") return active_ports(ports);
   std::vector<std::string> known;
   for (const RdmaPort& p : ports) known.push_back(p.name());
-  // A campaign may have left a host out that the list names. A name that is wrong still shows: its
-  // host has no ports of its own, or another number of them.
+  // A campaign may have left a host out that the list names. A name that is wrong shows where its
+  // host has no ports of its own or another number of them, and in any case by notes_of_rails().
   const bool has_own = std::ranges::any_of(
       asked, [&](const std::string& text) { return split(text, hosts).host == host; });
   std::vector<RdmaPort> out;
   for (const std::string& text : asked) {
     Asked one = split(text, hosts);
-    if (!one.of_job && !has_own) one = {"", text};
+    if (!one.of_job && (!has_own || is_device(one.host, ports))) one = {"", text};
     if (!one.host.empty() && one.host != host) continue;
     const auto found = std::find(known.begin(), known.end(), one.port);
     if (found != known.end()) {
@@ -60,6 +66,27 @@ std::vector<RdmaPort> choose_rails(const std::vector<std::string>& asked,
     }
   }
   return out;
+}
+
+std::string hosts_beside(const std::vector<std::string>& asked,
+                         const std::vector<std::string>& hosts) {
+  constexpr size_t kMostNamed = 8;
+  std::vector<std::string> names;
+  for (const std::string& text : asked) {
+    const Asked one = split(text, hosts);
+    if (!one.of_job && std::ranges::find(names, one.host) == names.end()) names.push_back(one.host);
+  }
+  const size_t named = std::min(names.size(), kMostNamed), more = names.size() - named;
+  names.resize(named);
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+std::vector<Said> notes_of_rails(const std::vector<std::string>& asked,
+                                 const std::vector<std::string>& hosts) {
+  const std::string beside = hosts_beside(asked, hosts);
+  if (beside.empty()) return {};
+  return {said("verbs.hosts_beside", beside)};
 }
 
 }  // namespace cb::verbs

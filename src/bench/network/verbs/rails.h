@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bench/harness/comm.h"
+#include "core/messages/said.h"
 #include "sys/net/rdma_port.h"
 
 namespace cb::verbs {
@@ -15,5 +16,14 @@ namespace cb::verbs {
 std::vector<RdmaPort> choose_rails(const std::vector<std::string>& asked,
                                    const std::vector<RdmaPort>& ports, const std::string& host,
                                    const std::vector<std::string>& hosts, Problems& problems);
+
+// "n3, n4": hosts that the names are for and that are not of the job: a campaign has left them out,
+// or their names are wrong. At most eight, then how many more.
+std::string hosts_beside(const std::vector<std::string>& asked,
+                         const std::vector<std::string>& hosts);
+
+// What is said of them; nothing if there are none.
+std::vector<Said> notes_of_rails(const std::vector<std::string>& asked,
+                                 const std::vector<std::string>& hosts);
 
 }  // namespace cb::verbs

@@ -143,6 +143,7 @@ Setup set_up(Context& context, const std::vector<std::string>& asked, const Opti
   Setup setup;
   setup.nodes = net::nodes_of(context.place);
   setup.pool = std::make_shared<DevicePool>(context.place.host);
+  setup.notes = notes_of_rails(asked, context.place.hosts);
   const std::vector<RdmaPort> ports = rdma_ports(context.fs);
   Problems problems;
   setup.rails = share_of(
@@ -203,6 +204,7 @@ std::optional<Ceiling> Setup::ceiling(const net::RailPair& pair, const Spec& spe
 }
 
 void Setup::describe(Record& record) const {
+  record.notes.insert(record.notes.end(), notes.begin(), notes.end());
   if (std::any_of(rails.begin(), rails.end(), [](const RdmaPort& p) { return p.driver == "rxe"; }))
     record.notes.push_back(said("verbs.soft_roce"));
 }

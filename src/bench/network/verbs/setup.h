@@ -39,6 +39,7 @@ struct Setup {
   std::vector<std::vector<std::string>> rail_names;  // by node
   std::vector<std::vector<RailLimits>> limits;       // by node
   std::shared_ptr<DevicePool> pool;
+  std::vector<Said> notes = {};        // of --rails
   std::vector<std::string> gpus = {};  // PCI addresses in CUDA's order, if --memory gpu needs them
 
   int rail_count() const { return static_cast<int>(rail_names.at(0).size()); }

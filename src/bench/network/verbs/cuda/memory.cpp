@@ -14,15 +14,18 @@ constexpr size_t kPiece = size_t{2} << 20;
 
 size_t whole_pieces(size_t bytes) { return (bytes + kPiece - 1) / kPiece * kPiece; }
 
-cuda::DeviceMemory allocate(int ordinal, size_t bytes) {
+// A pair has two ends: CUDA's words alone do not say which of them they are of.
+cuda::DeviceMemory allocate(int ordinal, size_t bytes, const std::string& device) try {
   cuda::select(ordinal);
   return cuda::DeviceMemory(whole_pieces(bytes));
+} catch (const Error& e) {
+  throw Error(fmt::format("{}: {}", device, e.what()));
 }
 
 class GpuTransferMemory : public TransferMemory {
  public:
   GpuTransferMemory(int ordinal, size_t bytes, const Registration& with)
-      : ordinal_(ordinal), memory_(allocate(ordinal, bytes)), copy_(memory_.bytes()) {
+      : ordinal_(ordinal), memory_(allocate(ordinal, bytes, with.device)), copy_(memory_.bytes()) {
     cuda::make_copies_synchronous(memory_.data());
     push();
     register_with(with);
