@@ -262,6 +262,6 @@ TEST_CASE("what a case logs is said with its name") {
     return {good(context)};
   });
   CHECK(bench.run(c) == ExitCode::ok);
-  CHECK(bench.view.said().starts_with("clusterbench x: look at "));
+  CHECK(bench.view.said().starts_with("clusterbench x: note: look at "));
   CHECK(bench.view.said().find('\x1b') == std::string::npos);
 }
