@@ -151,10 +151,11 @@ TEST_CASE("matrices with gaps are rounded to bf16, to nearest and ties to even")
     std::int64_t columns, leading, between;
   };
   constexpr std::int64_t matrices = 2, rows = 3;
-  for (const auto [columns, leading, between] :
+  for (const Gaps& gaps :
        {Gaps{1, 1040, 5}, Gaps{7, 1040, 5}, Gaps{1030, 1040, 8}, Gaps{1032, 1040, 8},
         Gaps{1032, 1042, 8}, Gaps{1032, 1040, 2}, Gaps{1032, 1032, 0}, Gaps{7, 7, 0}}) {
-    const std::int64_t step = rows * leading + between;
+    const std::int64_t columns = gaps.columns, leading = gaps.leading;
+    const std::int64_t step = rows * leading + gaps.between;
     CAPTURE(columns);
     CAPTURE(leading);
     in_every_order([&] {
