@@ -19,10 +19,27 @@ struct InferProduct {
   std::int64_t rows, outputs, inputs;
   std::int64_t stride_x, stride_w, stride_y;  // elements between rows
   bool narrow;                                // w is of bf16
+  // Where a launcher says so: each row of x has first its RMSNorm by these gains.
+  const float* gain = nullptr;
 };
 inline constexpr std::int64_t infer_most_rows = 8;
-// Refuses more than infer_most_rows rows.
+// Refuses more than infer_most_rows rows. No gains.
 int launch_infer_product(const InferProduct& p, void* stream);
+
+// A layer's products with what stands before and behind them. Each gives what separate kernels do.
+// q, k and v of normed x: q is turned by its position and goes to y, k is turned too and goes with
+// v into the cache, of bf16 if w is. outputs: (heads + 2·kv_heads)·dim.
+struct InferCache {
+  void* cache;                   // as in InferAttention
+  const float *cosines, *sines;  // of each position dim/2
+  const float* position;         // as in InferAttention
+  std::int64_t heads, kv_heads, dim, past, capacity;
+};
+int launch_infer_into_cache(const InferProduct& p, const InferCache& cache, void* stream);
+// Adds the product to y, and sets the mark if a number of the product is not finite. No gains.
+int launch_infer_onto_stream(const InferProduct& p, float* mark, void* stream);
+// SwiGLU of normed x: w has `outputs` rows of the gate, then as many of the other matrix.
+int launch_infer_gated(const InferProduct& p, void* stream);
 
 // Causal attention of one token of each sequence, whose queries see the positions until and with
 // their own: `past`, or what `position` holds on the device, if given. Queries and outputs are rows

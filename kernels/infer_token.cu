@@ -4,15 +4,12 @@
 #include "kernels/block_sums.h"
 #include "kernels/infer.h"
 #include "kernels/launch.h"
+#include "kernels/layer_elements.h"
 
 namespace cb::kernels {
 namespace {
 
 using Index = std::int64_t;
-
-__device__ bool is_no_number(float value) {
-  return (__float_as_uint(value) & 0x7f800000U) == 0x7f800000U;
-}
 
 // Numbers of tokens are exact in fp32. The first token is the largest of their negatives.
 __global__ void __launch_bounds__(block_threads) infer_choice(InferChoice c) {
@@ -43,8 +40,7 @@ __global__ void __launch_bounds__(block_threads)
   unsigned bad = 0;
   for (Index i = loop_begin(); i < count; i += loop_step()) bad += is_no_number(x[i]) ? 1 : 0;
   bad = block_sum(bad);
-  if (threadIdx.x == 0 && bad != 0)
-    atomicExch(reinterpret_cast<unsigned*>(mark), __float_as_uint(1.0F));
+  if (threadIdx.x == 0 && bad != 0) set_mark(mark);
 }
 
 }  // namespace

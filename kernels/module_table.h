@@ -25,7 +25,7 @@ namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 8;
+inline constexpr int cuda_table_version = 9;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -117,7 +117,10 @@ struct CudaTable {
   decltype(&cb::kernels::launch_infer_attention) launch_infer_attention;
   decltype(&cb::kernels::launch_infer_choice) launch_infer_choice;
   decltype(&cb::kernels::launch_infer_embed) launch_infer_embed;
+  decltype(&cb::kernels::launch_infer_gated) launch_infer_gated;
+  decltype(&cb::kernels::launch_infer_into_cache) launch_infer_into_cache;
   decltype(&cb::kernels::launch_infer_mark) launch_infer_mark;
+  decltype(&cb::kernels::launch_infer_onto_stream) launch_infer_onto_stream;
   decltype(&cb::kernels::launch_infer_product) launch_infer_product;
   decltype(&cb::kernels::launch_lu_back) launch_lu_back;
   decltype(&cb::kernels::launch_lu_fill) launch_lu_fill;

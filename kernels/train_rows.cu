@@ -3,6 +3,7 @@
 #include "kernels/bfloat16.h"
 #include "kernels/block_sums.h"
 #include "kernels/launch.h"
+#include "kernels/layer_elements.h"
 #include "kernels/train.h"
 
 namespace cb::kernels {
@@ -66,9 +67,9 @@ __global__ void __launch_bounds__(block_threads) train_rotate(TrainRotation r) {
     const Index at = (first_position(r) + row % r.sequence) * half + pair;
     float* low = r.x + row * r.stride + head * r.dim + pair;
     float* high = low + half;
-    const float a = *low, b = *high, c = r.cosines[at], s = r.sines[at];
-    *low = a * c - r.direction * b * s;
-    *high = b * c + r.direction * a * s;
+    const Turned turned = turned_by(*low, *high, r.cosines[at], r.sines[at], r.direction);
+    *low = turned.low;
+    *high = turned.high;
   }
 }
 
@@ -89,10 +90,8 @@ __global__ void __launch_bounds__(block_threads)
     train_swiglu(const float* gate_up, float* out, Index rows, Index width) {
   for (Index r = blockIdx.y; r < rows; r += gridDim.y) {
     const float* row = gate_up + r * 2 * width;
-    for (Index i = loop_begin(); i < width; i += loop_step()) {
-      const float g = row[i];
-      out[r * width + i] = g / (1.0F + expf(-g)) * row[width + i];
-    }
+    for (Index i = loop_begin(); i < width; i += loop_step())
+      out[r * width + i] = swiglu_of(row[i], row[width + i]);
   }
 }
 __global__ void __launch_bounds__(block_threads)

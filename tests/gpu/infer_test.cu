@@ -105,24 +105,106 @@ void check_attention() {
   }
 }
 
+void all_near(const float* got, const float* wanted, std::int64_t count, const char* what) {
+  for (std::int64_t i = 0; i < count; ++i) near(got[i], wanted[i], what);
+}
+
+// One layer's products of Llama's proportions, against the separate kernels.
+void check_layer(std::int64_t rows, bool narrow) {
+  const std::int64_t heads = 4, kv_heads = 2, dim = 64, hidden = 256, capacity = 5, past = 3;
+  const std::int64_t stride = (heads + 2 * kv_heads) * dim, kept = 2 * kv_heads * dim;
+  float *x = eighths(rows * hidden, 1), *gain = eighths(hidden, 2),
+        *w = eighths(stride * hidden, 3), *normed = eighths(rows * hidden, 4),
+        *scale = eighths(rows, 5), *apart = eighths(rows * stride, 6),
+        *together = eighths(rows * stride, 7), *angles = eighths(capacity * dim, 8),
+        *position = eighths(1, 9), *mark = eighths(1, 10),
+        *cache = eighths(rows * capacity * kept, 11), *other = eighths(rows * capacity * kept, 11);
+  const void* weights = narrow ? narrow_copy(w, stride * hidden) : w;
+  const float* sines = angles + capacity * dim / 2;
+  finished(0, "narrow");
+  *position = past;
+  *mark = 0;
+  finished(launch_train_norm({x, gain, normed, scale, rows, hidden}, nullptr), "train_norm");
+  InferProduct p{normed, weights, apart, rows, stride, hidden, hidden, hidden, stride, narrow};
+  finished(launch_infer_product(p, nullptr), "infer_product");
+  InferProduct with = p;
+  with.x = x;
+  with.y = together;
+  with.gain = gain;
+
+  with.outputs = with.stride_y = stride / 2;
+  finished(launch_infer_gated(with, nullptr), "infer_gated");
+  float* gated = eighths(rows * stride / 2, 12);
+  finished(launch_train_swiglu(apart, gated, rows, stride / 2, nullptr), "train_swiglu");
+  all_near(together, gated, rows * stride / 2, "SwiGLU in a product");
+
+  with.outputs = with.stride_y = stride;
+  finished(launch_train_rotate(
+               {apart, angles, sines, rows, 1, past, heads + kv_heads, dim, stride, 1, nullptr},
+               nullptr),
+           "train_rotate");
+  finished(launch_train_append(
+               {apart + heads * dim, cache, rows, kept, stride, 1, past, capacity, nullptr, narrow},
+               nullptr),
+           "train_append");
+  finished(launch_infer_into_cache(
+               with, {other, angles, sines, position, heads, kv_heads, dim, 0, capacity}, nullptr),
+           "infer_into_cache");
+  for (std::int64_t r = 0; r < rows; ++r)
+    all_near(together + r * stride, apart + r * stride, heads * dim, "q in a product");
+  if (narrow) {
+    const auto *of_one = reinterpret_cast<std::uint16_t*>(other),
+               *of_four = reinterpret_cast<std::uint16_t*>(cache);
+    for (std::int64_t i = 0; i < rows * capacity * kept; ++i)
+      require(of_one[i] == of_four[i] || std::abs(of_one[i] - of_four[i]) == 1, "cache", i);
+  } else {
+    all_near(other, cache, rows * capacity * kept, "k and v in a product");
+  }
+
+  with.x = normed;
+  with.gain = nullptr;
+  finished(launch_infer_product(p, nullptr), "infer_product");
+  for (std::int64_t i = 0; i < rows * stride; ++i) apart[i] += together[i];
+  finished(launch_infer_onto_stream(with, mark, nullptr), "infer_onto_stream");
+  all_near(together, apart, rows * stride, "a product onto the stream");
+  require(*mark == 0, "no mark");
+  normed[rows * hidden - 1] = INFINITY;
+  finished(launch_infer_onto_stream(with, mark, nullptr), "infer_onto_stream");
+  require(*mark == 1, "a mark");
+}
+
 // Of a matrix of Llama 8B, read again and again beyond the caches.
-void print_rate(std::int64_t rows, bool narrow) {
-  const std::int64_t outputs = 128256, inputs = 4096, bytes = outputs * inputs * (narrow ? 2 : 4);
+template <typename Launch>
+void print_rate(const char* what, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
+                bool narrow, Launch start) {
+  const std::int64_t bytes = outputs * inputs * (narrow ? 2 : 4);
   void* w = nullptr;
   float *x = eighths(rows * inputs, 1), *y = eighths(rows * outputs, 2), milliseconds = 0;
   require(cudaMalloc(&w, bytes) == cudaSuccess && cudaMemset(w, 0, bytes) == cudaSuccess, "room");
   const InferProduct p{x, w, y, rows, outputs, inputs, inputs, inputs, outputs, narrow};
-  finished(launch_infer_product(p, nullptr), "infer_product");
+  finished(start(p), what);
   cudaEvent_t begin, end;
   require(cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess, "events");
   cudaEventRecord(begin);
-  for (int i = 0; i < 10; ++i) require(launch_infer_product(p, nullptr) == 0, "infer_product");
+  for (int i = 0; i < 10; ++i) require(start(p) == 0, what);
   cudaEventRecord(end);
-  finished(0, "products");
+  finished(0, what);
   require(cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess, "time");
-  std::printf("a product of %d rows reads %s weights at %.0f GB/s\n", static_cast<int>(rows),
+  std::printf("%s of %d rows reads %s weights at %.0f GB/s\n", what, static_cast<int>(rows),
               narrow ? "bf16" : "fp32", 1e-6 * 10 * static_cast<double>(bytes) / milliseconds);
   require(cudaFree(w) == cudaSuccess, "cudaFree");
+}
+void print_rates(std::int64_t rows, bool narrow) {
+  float *gain = eighths(4096, 3), *mark = eighths(1, 4);
+  print_rate("a product", rows, 128256, 4096, narrow,
+             [](const InferProduct& p) { return launch_infer_product(p, nullptr); });
+  print_rate("a norm and SwiGLU", rows, 28672, 4096, narrow, [gain](InferProduct p) {
+    p.gain = gain;
+    p.outputs /= 2;
+    return launch_infer_gated(p, nullptr);
+  });
+  print_rate("a product onto the stream", rows, 4096, 14336, narrow,
+             [mark](const InferProduct& p) { return launch_infer_onto_stream(p, mark, nullptr); });
 }
 
 }  // namespace
@@ -136,10 +218,16 @@ int main() {
   check_product(1, 1000, 4096);
   check_product(3, 77, 515);
   check_product(8, 512, 1032);
+  check_product(8, 512, 4096);
+  check_product(5, 77, 1312);
+  for (const std::int64_t rows : {1, 2, 3, 8}) {
+    check_layer(rows, false);
+    check_layer(rows, true);
+  }
   check_attention();
   for (const std::int64_t rows : {1, 2, 4, 8}) {
-    print_rate(rows, false);
-    print_rate(rows, true);
+    print_rates(rows, false);
+    print_rates(rows, true);
   }
   std::puts("kernels of generating tokens: as on the host");
 }

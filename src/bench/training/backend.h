@@ -46,6 +46,28 @@ struct VocabularyPart {
   bool holds(int32_t token) const { return token >= first && token < first + count; }
 };
 
+// A layer's matrices, as PyTorch has them: output × input.
+template <typename Real>
+struct LayerWeights {
+  Real *attention_gain, *feed_forward_gain;  // hidden
+  Real* qkv;                                 // (heads + 2·kv_heads)·dim × hidden
+  Real* out;                                 // hidden × heads·dim
+  Real* gate_up;                             // 2·feed_forward × hidden: gate, then up
+  Real* down;                                // hidden × feed_forward
+};
+
+// A layer of one token a sequence, over a cache that gets it. Its rank has the whole matrices.
+template <typename Real>
+struct TokenLayer {
+  LayerWeights<Real> weights;
+  AttentionShape attention;
+  int64_t hidden = 0, feed_forward = 0;
+  Real *stream, *cache;
+  Real *qkv, *attended, *activated;  // scratch, as a layer's tape has it
+  // Set to 1 if a number that goes onto the stream is not finite; else left.
+  Real *attention_mark, *feed_forward_mark;
+};
+
 // Calls that a device has recorded, and computes again as a whole.
 class Recording {
  public:
@@ -106,6 +128,9 @@ class Backend {
                                 const AttentionShape&) = 0;
   // Of an element of the cache.
   virtual int64_t cached_bytes() const { return sizeof(Real); }
+  // Computes the layer in fewer steps than by the other calls, and gives what they give. False: it
+  // has done nothing.
+  virtual bool token_layer(const TokenLayer<Real>&) { return false; }
   virtual void attention_backward(const Real* qkv, const Real* out, const Real* dout,
                                   const Real* log_sums, Real* dqkv, const AttentionShape&) = 0;
   virtual void swiglu(const Real* gate_up, Real* out, int64_t rows, int64_t width) = 0;

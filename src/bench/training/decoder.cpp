@@ -176,14 +176,12 @@ void Decoder<Real>::forward(Tape<Real>& tape, KvCache<Real>* cache) {
 
 template <typename Real>
 void Decoder<Real>::attend(int64_t local, LayerTape<Real>& t, const KvCache<Real>* cache) {
-  AttentionShape a = stage_.attention();
   if (cache == nullptr) {
+    const AttentionShape a = stage_.attention();
     ops_.rotate(t.qkv.get(), a, 1);
     return ops_.attention(t.qkv.get(), t.attended.get(), t.log_sums.get(), a);
   }
-  a.past = cache->length;
-  a.capacity = cache->capacity;
-  a.position = cache->position;
+  const AttentionShape a = cache->attention(stage_.attention());
   Real* kept = cache->layers[static_cast<size_t>(local)].get();
   ops_.rotate(t.qkv.get(), a, 1);
   ops_.append(t.qkv.get(), kept, a);
@@ -191,8 +189,23 @@ void Decoder<Real>::attend(int64_t local, LayerTape<Real>& t, const KvCache<Real
 }
 
 template <typename Real>
+bool Decoder<Real>::token_layer(int64_t local, Real* stream, LayerTape<Real>& t,
+                                int64_t micro_batch, const KvCache<Real>& cache) {
+  if (stage_.batch.sequence != 1 || stage_.layout.tensor > 1) return false;
+  Real* const attention = watch_.only_mark(place(Part::forward_attention, local, micro_batch));
+  Real* const feed_forward =
+      watch_.only_mark(place(Part::forward_feed_forward, local, micro_batch));
+  if (attention == nullptr) return false;
+  return ops_.token_layer({parameters_.layer(local), cache.attention(stage_.attention()),
+                           stage_.shape.hidden, stage_.feed_forward(), stream,
+                           cache.layers[static_cast<size_t>(local)].get(), t.qkv.get(),
+                           t.attended.get(), t.activated.get(), attention, feed_forward});
+}
+
+template <typename Real>
 void Decoder<Real>::forward_layer(int64_t local, const Real* in, Real* out, LayerTape<Real>& t,
                                   int64_t micro_batch, const KvCache<Real>* cache) {
+  if (cache != nullptr && token_layer(local, out, t, micro_batch, *cache)) return;
   const LayerWeights<Real> w = parameters_.layer(local);
   const AttentionShape a = stage_.attention();
   const int64_t n = stage_.tokens(), own = stage_.own_tokens(), h = stage_.shape.hidden;

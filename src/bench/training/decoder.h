@@ -69,6 +69,9 @@ class Decoder {
   void allocate_head(int64_t rows);
   void forward_layer(int64_t local, const Real* in, Real* out, LayerTape<Real>& tape,
                      int64_t micro_batch, const KvCache<Real>* cache);
+  // Whether the device has computed the layer as one.
+  bool token_layer(int64_t local, Real* stream, LayerTape<Real>& tape, int64_t micro_batch,
+                   const KvCache<Real>& cache);
   void attend(int64_t local, LayerTape<Real>& tape, const KvCache<Real>* cache);
   void backward_layer(int64_t local, const Real* in, Real* dstream, LayerTape<Real>& tape,
                       int64_t micro_batch);

@@ -24,6 +24,13 @@ struct KvCache {
   const Real* position = nullptr;
   std::vector<std::shared_ptr<Real[]>> layers;
 
+  // The attention of tokens that follow what is computed.
+  AttentionShape attention(AttentionShape shape) const {
+    shape.past = length;
+    shape.capacity = capacity;
+    shape.position = position;
+    return shape;
+  }
   // Of a layer, as an array of Real.
   int64_t numbers() const {
     constexpr auto kEach = static_cast<int64_t>(sizeof(Real));

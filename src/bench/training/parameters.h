@@ -25,16 +25,6 @@ struct Block {
   std::vector<Tensor> tensors = {};
 };
 
-// A layer's matrices, as PyTorch has them: output × input.
-template <typename Real>
-struct LayerWeights {
-  Real *attention_gain, *feed_forward_gain;  // hidden
-  Real* qkv;                                 // (heads + 2·kv_heads)·dim × hidden
-  Real* out;                                 // hidden × heads·dim
-  Real* gate_up;                             // 2·feed_forward × hidden: gate, then up
-  Real* down;                                // hidden × feed_forward
-};
-
 // Weights of one rank, and unless the stage is forward_only gradients and the optimizer's state.
 template <typename Real>
 class Parameters {

@@ -58,6 +58,12 @@ void Watch<Real>::at(const PlaceInStep& place, Real* data, int64_t count) {
 }
 
 template <typename Real>
+Real* Watch<Real>::only_mark(const PlaceInStep& place) const {
+  const bool plants = faults_ && fault_.kind != Fault::Kind::none;
+  return marks_ == nullptr || plants || recording_ ? nullptr : marks_ + mark_of(place);
+}
+
+template <typename Real>
 void Watch<Real>::note(const PlaceInStep& place, const Real* data, int64_t count) {
   if (recording_) trace_.push_back({place.order(layers_), backend_.hash(data, count)});
 }

@@ -43,6 +43,8 @@ class Watch {
   void allow_faults(bool on) { faults_ = on; }
   // The array that this place of the step has computed; plants a fault that belongs here.
   void at(const PlaceInStep& place, Real* data, int64_t count);
+  // Where that place's mark is, if setting it is all that at() does; else null.
+  Real* only_mark(const PlaceInStep& place) const;
   // A hash of something else, in a twin step.
   void note(const PlaceInStep& place, const Real* data, int64_t count);
 

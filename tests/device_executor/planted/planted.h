@@ -58,6 +58,9 @@ int early_end_hash(const void* data, std::size_t bytes, int element_bits, int ex
                    HashResult* result, void* stream);
 int no_wait_for_scores_infer_attention(const InferAttention& a, void* stream);
 int one_position_more_infer_attention(const InferAttention& a, void* stream);
+int one_angle_infer_into_cache(const InferProduct& p, const InferCache& cache, void* stream);
+int gate_twice_infer_gated(const InferProduct& p, void* stream);
+int no_mark_infer_onto_stream(const InferProduct& p, float* mark, void* stream);
 int one_column_train_embed_backward(const float* dout, float* dtable, const TrainEmbedding& e,
                                     void* stream);
 int one_too_far_train_squares(const float* x, std::int64_t count, double* parts, double* out,

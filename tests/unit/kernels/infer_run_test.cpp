@@ -25,9 +25,11 @@ struct ProductSize {
   std::int64_t rows, outputs, inputs;
 };
 // One row of the weights for a warp, inputs below and beyond a warp's loads, with and without a
-// rest, and strides that no vector divides.
+// rest, and strides that no vector divides. Of bf16 those of 32, 128, 288 and 1312 inputs take
+// tensor cores: a warp, four steps of one, a rest of steps, a second turn.
 constexpr ProductSize kFewRows[] = {{1, 1, 1},   {1, 17, 128}, {2, 5, 264},
-                                    {3, 16, 35}, {8, 33, 40},  {5, 2, 1032}};
+                                    {3, 16, 35}, {8, 33, 40},  {5, 2, 1032},
+                                    {8, 33, 32}, {3, 16, 288}, {4, 18, 1312}};
 
 std::vector<double> product_of(DeviceArray<float>& x, const std::vector<float>& w,
                                const ProductSize& s, std::int64_t gap) {
@@ -47,7 +49,7 @@ std::vector<double> product_of(DeviceArray<float>& x, const std::vector<float>& 
 
 TEST_CASE("a product of few rows, of fp32 and of bf16 weights") {
   for (const ProductSize& s : kFewRows)
-    for (const std::int64_t gap : {0, 3})
+    for (const std::int64_t gap : {0, 3, 8})
       for (const bool narrow : {false, true}) {
         CAPTURE(s.inputs);
         CAPTURE(gap);

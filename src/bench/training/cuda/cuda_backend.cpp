@@ -1,7 +1,7 @@
 #include "bench/training/cuda/cuda_backend.h"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +13,7 @@
 #include "bench/training/cuda/flash_attention.h"
 #include "bench/training/cuda/narrow_weights.h"
 #include "bench/training/cuda/scratch.h"
+#include "bench/training/cuda/token_kernels.h"
 #include "bench/training/prediction.h"
 #include "kernels/infer.h"
 #include "kernels/train.h"
@@ -162,12 +163,23 @@ class CudaBackend final : public GpuBackend {
                         const AttentionShape& s) override {
     queue_->begin(Work::attention);
     ++ledger_.attention_forwards;
-    if (settings_.generates && s.sequence == 1) return attend_one_token(qkv, cache, out, s);
+    if (settings_.generates && s.sequence == 1) return token_kernels(s).attend(qkv, cache, out, s);
     float* log_sums = parts_.of(s.tokens() * s.heads);  // of no use: nothing goes backward
     if (!narrow_cache()) return tools(s, 1).forward_cached(qkv, cache, out, log_sums, s);
     // The library rounds keys and values as the cache has them, and nothing is past.
     if (s.past > 0) throw Error("a cache of bf16 is read by one token a sequence");
     attend(qkv, out, log_sums, s);
+  }
+  bool token_layer(const TokenLayer<float>& layer) override {
+    const AttentionShape& s = layer.attention;
+    if (!settings_.generates || s.batch > kernels::infer_most_rows) return false;
+    const std::optional<TokenMatrices> matrices = matrices_of(layer);
+    if (!matrices) return false;
+    for (const MatmulKey& key : TokenKernels::products_of(layer)) ++ledger_.matmuls[key];
+    ++ledger_.attention_forwards;
+    require_angles(s);
+    token_kernels(s).layer(layer, *matrices, angles_.get(), angles_.get() + angle_count_);
+    return true;
   }
   void attention_backward(const float* qkv, const float* out, const float* dout,
                           const float* log_sums, float* dqkv, const AttentionShape& s) override {
@@ -326,7 +338,7 @@ class CudaBackend final : public GpuBackend {
   }
   bool narrow_cache() const { return settings_.generates && settings_.bf16; }
   bool has_few_rows(const Product<float>& p) const {
-    return p.shape.m <= most_own_rows(settings_) && !p.transpose_a && p.transpose_b &&
+    return p.shape.m <= kernels::infer_most_rows && !p.transpose_a && p.transpose_b &&
            p.alpha == 1 && p.beta == 0;
   }
   void multiply_few_rows(const Product<float>& p) {
@@ -337,15 +349,24 @@ class CudaBackend final : public GpuBackend {
             {p.a, weights, p.c, m, n, k, p.lda, product.ldb, p.ldc, settings_.bf16}, stream()),
         "infer_product");
   }
-  void attend_one_token(const float* qkv, const float* cache, float* out, const AttentionShape& s) {
-    float* parts =
-        attention_parts_.of(kernels::infer_attention_parts(s.batch, s.heads, s.dim, s.capacity));
-    const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(s.dim)));
-    run(kernels::launch_infer_attention(
-            {qkv, cache, out, parts, static_cast<const float*>(s.position), s.batch, s.heads,
-             s.kv_heads, s.dim, s.stride(), s.past, s.capacity, scale, narrow_cache()},
-            stream()),
-        "infer_attention");
+  TokenKernels token_kernels(const AttentionShape& s) {
+    return {
+        *queue_, narrow_cache(),
+        attention_parts_.of(kernels::infer_attention_parts(s.batch, s.heads, s.dim, s.capacity))};
+  }
+  // The layer's matrices as the kernels read them; null where one is not there in bf16.
+  std::optional<TokenMatrices> matrices_of(const TokenLayer<float>& layer) {
+    const LayerWeights<float>& w = layer.weights;
+    if (!settings_.bf16) return TokenMatrices{w.qkv, w.out, w.gate_up, w.down};
+    const auto keys = TokenKernels::products_of(layer);
+    const auto rounded = [&](const float* matrix, const MatmulKey& key) {
+      return narrow_->of(matrix, key.n * key.k);
+    };
+    const TokenMatrices out{rounded(w.qkv, keys[0]), rounded(w.out, keys[1]),
+                            rounded(w.gate_up, keys[2]), rounded(w.down, keys[3])};
+    if (out.qkv == nullptr || out.out == nullptr || out.gate_up == nullptr || out.down == nullptr)
+      return std::nullopt;
+    return out;
   }
   template <typename T>
   T fetched(const T* from) {
@@ -416,10 +437,6 @@ class CudaBackend final : public GpuBackend {
 };
 
 }  // namespace
-
-int64_t most_own_rows(const CudaSettings& settings) {
-  return settings.bf16 ? 2 : kernels::infer_most_rows;
-}
 
 std::unique_ptr<GpuBackend> cuda_backend(const cublaslt::Library& library,
                                          const CudaSettings& settings) {

@@ -23,10 +23,6 @@ struct CudaSettings {
   std::string what = "training step";  // that it waits for, in messages
 };
 
-// Rows up to which the own product of kernels/infer.h is taken where tokens are generated. On
-// tensor cores the library is faster than it from few rows on (docs/evidence/h100.md).
-int64_t most_own_rows(const CudaSettings& settings);
-
 class GpuBackend : public Backend<float> {
  public:
   // Whether the device has failed, or did not come to an end in time: nothing more is asked of it.
