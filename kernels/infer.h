@@ -10,25 +10,22 @@
 
 namespace cb::kernels {
 
-// y = x·wᵀ for x of few rows: each element of w is read once. w: outputs × inputs, of fp32, or of
-// bf16, where x is rounded to bf16 too; sums are fp32.
+// y = x·wᵀ for x of few rows: each element of w is read once. w: outputs × inputs. Both are of fp32
+// or of bf16; sums and y are fp32.
 struct InferProduct {
-  const float* x;
-  const void* w;
-  float* y;
+  const void *x, *w;
+  void* y;
   std::int64_t rows, outputs, inputs;
   std::int64_t stride_x, stride_w, stride_y;  // elements between rows
-  bool narrow;                                // w is of bf16
-  // Where a launcher says so: each row of x has first its RMSNorm by these gains.
-  const float* gain = nullptr;
+  bool narrow;                                // x and w are of bf16
 };
 inline constexpr std::int64_t infer_most_rows = 8;
-// Refuses more than infer_most_rows rows. No gains.
+// Refuses more than infer_most_rows rows, as all launchers of such products do.
 int launch_infer_product(const InferProduct& p, void* stream);
 
-// A layer's products with what stands before and behind them. Each gives what separate kernels do.
-// q, k and v of normed x: q is turned by its position and goes to y, k is turned too and goes with
-// v into the cache, of bf16 if w is. outputs: (heads + 2·kv_heads)·dim.
+// A layer's products with what stands behind them. Each gives what separate kernels do, to the bit.
+// q, k and v: q is turned by its position and goes to y, k is turned too and goes with v into the
+// cache, of bf16 if w is. outputs: (heads + 2·kv_heads)·dim.
 struct InferCache {
   void* cache;                   // as in InferAttention
   const float *cosines, *sines;  // of each position dim/2
@@ -36,10 +33,19 @@ struct InferCache {
   std::int64_t heads, kv_heads, dim, past, capacity;
 };
 int launch_infer_into_cache(const InferProduct& p, const InferCache& cache, void* stream);
-// Adds the product to y, and sets the mark if a number of the product is not finite. No gains.
+// Adds the product to y, and sets the mark if a number of the product is not finite.
 int launch_infer_onto_stream(const InferProduct& p, float* mark, void* stream);
-// SwiGLU of normed x: w has `outputs` rows of the gate, then as many of the other matrix.
+// SwiGLU: w has `outputs` rows of the gate, then as many of the other matrix. y is of bf16 if w is.
 int launch_infer_gated(const InferProduct& p, void* stream);
+
+// RMSNorm of few rows.
+struct InferNorm {
+  const float *x, *gain;
+  void* y;
+  std::int64_t rows, width;
+  bool narrow;  // y is of bf16
+};
+int launch_infer_norm(const InferNorm& n, void* stream);
 
 // Causal attention of one token of each sequence, whose queries see the positions until and with
 // their own: `past`, or what `position` holds on the device, if given. Queries and outputs are rows
@@ -49,11 +55,13 @@ int launch_infer_gated(const InferProduct& p, void* stream);
 struct InferAttention {
   const float* q;
   const void* cache;
-  float *out, *parts;
+  void* out;
+  float* parts;
   const float* position;
   std::int64_t sequences, heads, kv_heads, dim, stride, past, capacity;
   float scale;
-  bool narrow;  // the cache is of bf16
+  bool narrow;              // the cache is of bf16
+  bool narrow_out = false;  // and out
 };
 inline constexpr std::int64_t infer_chunk = 64;  // positions of a block
 CB_HOST_DEVICE constexpr std::int64_t infer_chunks(std::int64_t capacity) {

@@ -168,7 +168,11 @@ __global__ void __launch_bounds__(block_threads) infer_join_chunks(InferAttentio
       if (i >= a.dim) continue;
       for (Index c = 0; c < count; ++c) sum += parts[(first + c) * each + 2 + i] * weights.value[c];
     }
-    if (i < a.dim) a.out[head * a.dim + i] = sum * factor;
+    if (i >= a.dim) continue;
+    if (a.narrow_out)
+      static_cast<std::uint16_t*>(a.out)[head * a.dim + i] = to_bfloat16(sum * factor);
+    else
+      static_cast<float*>(a.out)[head * a.dim + i] = sum * factor;
   }
 }
 

@@ -1,4 +1,4 @@
-// Products of a layer with what stands between them, in one launch each: a loop over one row takes
+// Products of a layer with what stands behind them, in one launch each: a loop over one row takes
 // longer to start than to run.
 #include "kernels/bfloat16.h"
 #include "kernels/infer_start.h"
@@ -8,6 +8,13 @@ namespace cb::kernels {
 namespace {
 
 using namespace infer_detail;
+
+__device__ void keep(void* array, Index at, float value, bool narrow) {
+  if (narrow)
+    static_cast<std::uint16_t*>(array)[at] = to_bfloat16(value);
+  else
+    static_cast<float*>(array)[at] = value;
+}
 
 // An element of q or k and its partner, half a head away; of v as well.
 struct IntoCache {
@@ -35,14 +42,8 @@ struct IntoCache {
     }
     const Index kept = 2 * c.kv_heads * c.dim;
     const Index to = (row * c.capacity + position) * kept + pair.low - c.heads * c.dim;
-    keep(to, low);
-    keep(to + half, high);
-  }
-  __device__ void keep(Index to, float value) const {
-    if (narrow)
-      static_cast<std::uint16_t*>(c.cache)[to] = to_bfloat16(value);
-    else
-      static_cast<float*>(c.cache)[to] = value;
+    keep(c.cache, to, low, narrow);
+    keep(c.cache, to + half, high, narrow);
   }
 };
 
@@ -62,28 +63,56 @@ struct OntoStream : Neighbours {
 
 // A row of the gate, and that of the other matrix, `outputs` behind it.
 struct Gated {
-  float* y;
+  void* y;
   Index stride, outputs;
+  bool narrow;
   __device__ Pair pair(Index n) const { return {n, n + outputs}; }
   __device__ void put(Index row, const Pair& pair, float gate, float up) const {
-    y[row * stride + pair.low] = swiglu_of(gate, up);
+    keep(y, row * stride + pair.low, swiglu_of(gate, up), narrow);
   }
 };
 
+// So many threads that a row takes few turns.
+constexpr unsigned norm_threads = 1024;
+struct NormSums {
+  float value[norm_threads / 32];
+};
+
+__global__ void __launch_bounds__(norm_threads) infer_norm(InferNorm n) {
+  CB_SHARED(NormSums, sums);
+  const float* x = n.x + blockIdx.x * n.width;
+  float mine = 0;
+  for (Index i = threadIdx.x; i < n.width; i += norm_threads) mine += x[i] * x[i];
+  mine = sum_of_warp(mine);
+  if (threadIdx.x % 32 == 0) sums.value[threadIdx.x / 32] = mine;
+  __syncthreads();
+  const float all = sum_of_warp(sums.value[threadIdx.x % 32]);
+  const float scale = 1.0F / sqrtf(all / static_cast<float>(n.width) + 1e-5F);
+  for (Index i = threadIdx.x; i < n.width; i += norm_threads)
+    keep(n.y, blockIdx.x * n.width + i, x[i] * scale * n.gain[i], n.narrow);
+}
+
 }  // namespace
+
+int launch_infer_norm(const InferNorm& n, void* stream) {
+  if (n.rows == 0) return cudaSuccess;
+  if (n.rows > infer_most_rows) return cudaErrorInvalidValue;
+  return launch<infer_norm>({static_cast<unsigned>(n.rows), norm_threads}, stream, n);
+}
 
 int launch_infer_into_cache(const InferProduct& p, const InferCache& cache, void* stream) {
   if (cache.dim % 2 != 0) return cudaErrorInvalidValue;
-  return start_product<true>(p, p.outputs / 2, IntoCache{p.y, cache, p.stride_y, p.narrow}, stream);
+  const IntoCache ending{static_cast<float*>(p.y), cache, p.stride_y, p.narrow};
+  return start_product(p, p.outputs / 2, ending, stream);
 }
 
 int launch_infer_onto_stream(const InferProduct& p, float* mark, void* stream) {
-  const OntoStream ending{{p.outputs}, p.y, p.stride_y, mark};
-  return start_product<false>(p, ending.pairs(), ending, stream);
+  const OntoStream ending{{p.outputs}, static_cast<float*>(p.y), p.stride_y, mark};
+  return start_product(p, ending.pairs(), ending, stream);
 }
 
 int launch_infer_gated(const InferProduct& p, void* stream) {
-  return start_product<true>(p, p.outputs, Gated{p.y, p.stride_y, p.outputs}, stream);
+  return start_product(p, p.outputs, Gated{p.y, p.stride_y, p.outputs, p.narrow}, stream);
 }
 
 }  // namespace cb::kernels

@@ -18,8 +18,8 @@ struct AsItIs : Neighbours {
 }  // namespace
 
 int launch_infer_product(const InferProduct& p, void* stream) {
-  const AsItIs ending{{p.outputs}, p.y, p.stride_y};
-  return start_product<false>(p, ending.pairs(), ending, stream);
+  const AsItIs ending{{p.outputs}, static_cast<float*>(p.y), p.stride_y};
+  return start_product(p, ending.pairs(), ending, stream);
 }
 
 }  // namespace cb::kernels

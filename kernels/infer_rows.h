@@ -8,72 +8,90 @@
 
 namespace cb::kernels::infer_detail {
 
-// 16 bytes of weights as fp32 numbers.
+// 16 bytes as fp32 numbers.
 template <bool Narrow>
-struct Loaded;
+struct Sixteen;
 template <>
-struct Loaded<false> {
+struct Sixteen<false> {
   static constexpr int count = 4;
   using Element = float;
-  __device__ static float wide(float value) { return value; }
-  __device__ static float rounded(float value) { return value; }
   float value[count];
-  __device__ explicit Loaded(const float* from) { load_four(value, from); }
+  __device__ explicit Sixteen(const uint4& words) {
+    const unsigned word[4] = {words.x, words.y, words.z, words.w};
+    for (int i = 0; i < 4; ++i) value[i] = __uint_as_float(word[i]);
+  }
+  __device__ static float wide(float one) { return one; }
 };
 template <>
-struct Loaded<true> {
+struct Sixteen<true> {
   static constexpr int count = 8;
   using Element = std::uint16_t;
-  __device__ static float wide(std::uint16_t value) { return from_bfloat16(value); }
-  __device__ static float rounded(float value) { return from_bfloat16(to_bfloat16(value)); }
   float value[count];
-  __device__ explicit Loaded(const std::uint16_t* from) {
-    const uint4 words = *reinterpret_cast<const uint4*>(from);
+  __device__ explicit Sixteen(const uint4& words) {
     const unsigned word[4] = {words.x, words.y, words.z, words.w};
     for (int i = 0; i < 4; ++i) {
       value[2 * i] = __uint_as_float(word[i] << 16);
       value[2 * i + 1] = __uint_as_float(word[i] & 0xffff0000U);
     }
   }
+  __device__ static float wide(std::uint16_t one) { return from_bfloat16(one); }
 };
 
-// The sums of one warp: this thread's part of them.
-template <int Rows, bool Narrow, bool Normed>
+// The sums of one warp: this thread's part of them. Of fewer rows than Rows the last one stands for
+// those that are missing.
+template <int Rows, bool Narrow>
 struct RowSums {
-  using Load = Loaded<Narrow>;
+  using Load = Sixteen<Narrow>;
   using Element = typename Load::Element;
+  static constexpr Index step = 32 * Load::count;  // inputs that a warp reads at once
+  static constexpr int steps_ahead = Rows <= 2 ? 4 : Rows == 4 ? 2 : 1;  // asked for together
+
+  const Element *x[Rows], *w_low, *w_high;
   float low[Rows] = {}, high[Rows] = {};
 
-  // As many inputs as a load has, from `at` on.
-  __device__ void add_loaded(const InferProduct& p, const Scales& scales, const Element* w_low,
-                             const Element* w_high, Index at) {
-    const Load first(w_low + at), second(w_high + at);
-    for (int part = 0; part < Load::count; part += 4) {
-      float gain[4] = {};
-      if constexpr (Normed) load_four(gain, p.gain + at + part);
+  __device__ RowSums(const InferProduct& p, const Pair& pair) {
+    const auto* w = static_cast<const Element*>(p.w);
+    w_low = w + pair.low * p.stride_w;
+    w_high = w + pair.high * p.stride_w;
+    for (int r = 0; r < Rows; ++r)
+      x[r] = static_cast<const Element*>(p.x) + min(Index{r}, p.rows - 1) * p.stride_x;
+  }
+
+  template <int Steps>
+  __device__ void add_steps(Index at) {
+    uint4 of_low[Steps], of_high[Steps];
+#pragma unroll
+    for (int s = 0; s < Steps; ++s) {
+      of_low[s] = load_once(w_low + at + s * step);
+      of_high[s] = load_once(w_high + at + s * step);
+    }
+#pragma unroll
+    for (int s = 0; s < Steps; ++s) {
+      const Load first(of_low[s]), second(of_high[s]);
+#pragma unroll
       for (int r = 0; r < Rows; ++r) {
-        if (r >= p.rows) break;
-        float x[4];
-        load_four(x, p.x + r * p.stride_x + at + part);
-        for (int i = 0; i < 4; ++i)
-          add(r, operand<Normed>(x[i], scales.value[r], gain[i]), first.value[part + i],
-              second.value[part + i]);
+        const Load operand(*reinterpret_cast<const uint4*>(x[r] + at + s * step));
+        for (int i = 0; i < Load::count; ++i) {
+          low[r] += operand.value[i] * first.value[i];
+          high[r] += operand.value[i] * second.value[i];
+        }
       }
     }
   }
-  __device__ void add_one(const InferProduct& p, const Scales& scales, const Element* w_low,
-                          const Element* w_high, Index at) {
+  __device__ void add_one(Index at) {
     for (int r = 0; r < Rows; ++r) {
-      if (r >= p.rows) break;
-      const float x = p.x[r * p.stride_x + at], gain = Normed ? p.gain[at] : 1.0F;
-      add(r, operand<Normed>(x, scales.value[r], gain), Load::wide(w_low[at]),
-          Load::wide(w_high[at]));
+      const float value = Load::wide(x[r][at]);
+      low[r] += value * Load::wide(w_low[at]);
+      high[r] += value * Load::wide(w_high[at]);
     }
   }
-  __device__ void add(int row, float x, float of_low, float of_high) {
-    const float value = Load::rounded(x);
-    low[row] += value * of_low;
-    high[row] += value * of_high;
+  // `loaded`: inputs that may be read 16 bytes at a time; the rest follows one by one.
+  __device__ void add_all(Index inputs, Index loaded, int lane) {
+    Index at = Index{lane} * Load::count;
+    for (; at + (steps_ahead - 1) * step < loaded; at += steps_ahead * step)
+      add_steps<steps_ahead>(at);
+    for (; at < loaded; at += step) add_steps<1>(at);
+    for (at = loaded + lane; at < inputs; at += 32) add_one(at);
   }
 };
 
@@ -82,40 +100,29 @@ __device__ inline float sum_of_warp(float mine) {
   return mine;
 }
 
-// `loaded`: inputs that may be read 16 bytes at a time; the rest follows one by one.
-template <int Rows, bool Narrow, bool Normed, typename Ending>
-__global__ void __launch_bounds__(block_threads)
+template <int Rows, bool Narrow, typename Ending>
+__global__ void __launch_bounds__(block_threads, 1)
     infer_rows(InferProduct p, Index pairs, Index loaded, Ending ending) {
-  using Sums = RowSums<Rows, Narrow, Normed>;
-  using Element = typename Sums::Element;
-  CB_SHARED(Scales, scales);
-  if constexpr (Normed) find_scales(p, scales);
   const int lane = static_cast<int>(threadIdx.x % 32);
   const Index step = Index{gridDim.x} * product_warps;
   for (Index n = Index{blockIdx.x} * product_warps + threadIdx.x / 32; n < pairs; n += step) {
     const Pair pair = ending.pair(n);
-    const auto* w = static_cast<const Element*>(p.w);
-    const Element *w_low = w + pair.low * p.stride_w, *w_high = w + pair.high * p.stride_w;
-    Sums sums;
-#pragma unroll 4
-    for (Index at = Index{lane} * Sums::Load::count; at < loaded; at += 32 * Sums::Load::count)
-      sums.add_loaded(p, scales, w_low, w_high, at);
-    for (Index at = loaded + lane; at < p.inputs; at += 32)
-      sums.add_one(p, scales, w_low, w_high, at);
+    RowSums<Rows, Narrow> sums(p, pair);
+    sums.add_all(p.inputs, loaded, lane);
+#pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (r >= p.rows) break;
       const float low = sum_of_warp(sums.low[r]), high = sum_of_warp(sums.high[r]);
-      if (lane == 0) ending.put(r, pair, low, high);
+      if (lane == 0 && r < p.rows) ending.put(r, pair, low, high);
     }
   }
 }
 
-template <int Rows, bool Narrow, bool Normed, typename Ending>
+template <int Rows, bool Narrow, typename Ending>
 int start_rows(const InferProduct& p, Index pairs, const Ending& ending, void* stream) {
   const Index each = Narrow ? 8 : 4;
   const Index loaded = comes_by_16(p) ? p.inputs / each * each : 0;
-  return launch<infer_rows<Rows, Narrow, Normed, Ending>>(
-      {blocks_for(pairs, product_warps), block_threads}, stream, p, pairs, loaded, ending);
+  return launch<infer_rows<Rows, Narrow, Ending>>({blocks_for(pairs, product_warps), block_threads},
+                                                  stream, p, pairs, loaded, ending);
 }
 
 }  // namespace cb::kernels::infer_detail

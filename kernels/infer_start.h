@@ -7,17 +7,17 @@
 
 namespace cb::kernels::infer_detail {
 
-// Refuses more than infer_most_rows rows, and gains where there are none to be.
-template <bool Normed, typename Ending>
+// Refuses more than infer_most_rows rows.
+template <typename Ending>
 int start_product(const InferProduct& p, Index pairs, const Ending& ending, void* stream) {
   if (p.rows == 0 || pairs == 0) return cudaSuccess;
-  if (p.rows > infer_most_rows || (p.gain != nullptr) != Normed) return cudaErrorInvalidValue;
-  if (tiles_take(p)) return start_tiles<Normed>(p, pairs, ending, stream);
-  if (p.narrow) return start_rows<8, true, Normed>(p, pairs, ending, stream);
-  if (p.rows == 1) return start_rows<1, false, Normed>(p, pairs, ending, stream);
-  if (p.rows == 2) return start_rows<2, false, Normed>(p, pairs, ending, stream);
-  if (p.rows <= 4) return start_rows<4, false, Normed>(p, pairs, ending, stream);
-  return start_rows<8, false, Normed>(p, pairs, ending, stream);
+  if (p.rows > infer_most_rows) return cudaErrorInvalidValue;
+  if (tiles_take(p)) return start_tiles(p, pairs, ending, stream);
+  if (p.narrow) return start_rows<8, true>(p, pairs, ending, stream);
+  if (p.rows == 1) return start_rows<1, false>(p, pairs, ending, stream);
+  if (p.rows == 2) return start_rows<2, false>(p, pairs, ending, stream);
+  if (p.rows <= 4) return start_rows<4, false>(p, pairs, ending, stream);
+  return start_rows<8, false>(p, pairs, ending, stream);
 }
 
 // Neighbours. The last two may be one row.

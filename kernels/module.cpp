@@ -158,6 +158,7 @@ constexpr CudaTable kTable{
     KERNEL(launch_infer_gated),
     KERNEL(launch_infer_into_cache),
     KERNEL(launch_infer_mark),
+    KERNEL(launch_infer_norm),
     KERNEL(launch_infer_onto_stream),
     KERNEL(launch_infer_product),
     KERNEL(launch_lu_back),

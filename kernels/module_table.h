@@ -120,6 +120,7 @@ struct CudaTable {
   decltype(&cb::kernels::launch_infer_gated) launch_infer_gated;
   decltype(&cb::kernels::launch_infer_into_cache) launch_infer_into_cache;
   decltype(&cb::kernels::launch_infer_mark) launch_infer_mark;
+  decltype(&cb::kernels::launch_infer_norm) launch_infer_norm;
   decltype(&cb::kernels::launch_infer_onto_stream) launch_infer_onto_stream;
   decltype(&cb::kernels::launch_infer_product) launch_infer_product;
   decltype(&cb::kernels::launch_lu_back) launch_lu_back;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "kernels/infer.h"
 #include "kernels/pattern.h"
@@ -56,11 +57,12 @@ void check_product(std::int64_t rows, std::int64_t outputs, std::int64_t inputs)
   float *x = eighths(rows * inputs, 1), *w = eighths(outputs * inputs, 2),
         *y = eighths(rows * outputs, 3);
   const void* kinds[] = {w, narrow_copy(w, outputs * inputs)};
+  const void* operands[] = {x, narrow_copy(x, rows * inputs)};
   for (const bool narrow : {false, true}) {
-    finished(
-        launch_infer_product(
-            {x, kinds[narrow], y, rows, outputs, inputs, inputs, inputs, outputs, narrow}, nullptr),
-        "infer_product");
+    finished(launch_infer_product({operands[narrow], kinds[narrow], y, rows, outputs, inputs,
+                                   inputs, inputs, outputs, narrow},
+                                  nullptr),
+             "infer_product");
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t n = 0; n < outputs; ++n) {
         double sum = 0;
@@ -105,72 +107,105 @@ void check_attention() {
   }
 }
 
-void all_near(const float* got, const float* wanted, std::int64_t count, const char* what) {
-  for (std::int64_t i = 0; i < count; ++i) near(got[i], wanted[i], what);
+// Arrays of a layer in the type of its products.
+struct Operand {
+  float* wide;
+  const void* narrow;
+  Operand(std::int64_t count, std::uint64_t seed)
+      : wide(eighths(count, seed)), narrow(narrow_copy(wide, count)) {}
+  const void* of(bool bf16) const { return bf16 ? narrow : wide; }
+};
+float value_at(const void* array, std::int64_t i, bool bf16) {
+  if (!bf16) return static_cast<const float*>(array)[i];
+  const std::uint32_t bits = std::uint32_t{static_cast<const std::uint16_t*>(array)[i]} << 16;
+  float out = 0;
+  std::memcpy(&out, &bits, sizeof out);
+  return out;
+}
+// Where both are rounded to bf16 they may be neighbours.
+void all_near(const void* got, const void* wanted, std::int64_t count, bool bf16,
+              const char* what) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double is = value_at(got, i, bf16), should = value_at(wanted, i, bf16);
+    require(std::abs(is - should) <= (bf16 ? 0.01 : 2e-5) * std::fmax(1, std::abs(should)), what,
+            i);
+  }
 }
 
-// One layer's products of Llama's proportions, against the separate kernels.
-void check_layer(std::int64_t rows, bool narrow) {
+// A layer's launches against the separate kernels.
+void check_layer(std::int64_t rows, bool bf16) {
   const std::int64_t heads = 4, kv_heads = 2, dim = 64, hidden = 256, capacity = 5, past = 3;
-  const std::int64_t stride = (heads + 2 * kv_heads) * dim, kept = 2 * kv_heads * dim;
-  float *x = eighths(rows * hidden, 1), *gain = eighths(hidden, 2),
-        *w = eighths(stride * hidden, 3), *normed = eighths(rows * hidden, 4),
-        *scale = eighths(rows, 5), *apart = eighths(rows * stride, 6),
-        *together = eighths(rows * stride, 7), *angles = eighths(capacity * dim, 8),
-        *position = eighths(1, 9), *mark = eighths(1, 10),
-        *cache = eighths(rows * capacity * kept, 11), *other = eighths(rows * capacity * kept, 11);
-  const void* weights = narrow ? narrow_copy(w, stride * hidden) : w;
+  const std::int64_t stride = (heads + 2 * kv_heads) * dim, kept = 2 * kv_heads * dim,
+                     f = stride / 2;
+  const Operand x(rows * hidden, 1), w(stride * hidden, 2), cache(rows * capacity * kept, 3),
+      other(rows * capacity * kept, 3), gated(rows * f, 4);
+  float *apart = eighths(rows * stride, 5), *together = eighths(rows * stride, 6),
+        *angles = eighths(capacity * dim, 7), *position = eighths(1, 8), *mark = eighths(1, 9),
+        *activated = eighths(rows * f, 10);
   const float* sines = angles + capacity * dim / 2;
   finished(0, "narrow");
   *position = past;
   *mark = 0;
-  finished(launch_train_norm({x, gain, normed, scale, rows, hidden}, nullptr), "train_norm");
-  InferProduct p{normed, weights, apart, rows, stride, hidden, hidden, hidden, stride, narrow};
+  InferProduct p{x.of(bf16), w.of(bf16), apart, rows, stride, hidden, hidden, hidden, stride, bf16};
   finished(launch_infer_product(p, nullptr), "infer_product");
-  InferProduct with = p;
-  with.x = x;
-  with.y = together;
-  with.gain = gain;
 
-  with.outputs = with.stride_y = stride / 2;
-  finished(launch_infer_gated(with, nullptr), "infer_gated");
-  float* gated = eighths(rows * stride / 2, 12);
-  finished(launch_train_swiglu(apart, gated, rows, stride / 2, nullptr), "train_swiglu");
-  all_near(together, gated, rows * stride / 2, "SwiGLU in a product");
+  finished(launch_train_swiglu(apart, activated, rows, f, nullptr), "train_swiglu");
+  InferProduct of_gate = p;
+  of_gate.y = const_cast<void*>(gated.of(bf16));
+  of_gate.outputs = of_gate.stride_y = f;
+  finished(launch_infer_gated(of_gate, nullptr), "infer_gated");
+  const void* wanted = bf16 ? narrow_copy(activated, rows * f) : activated;
+  finished(0, "narrow");
+  all_near(gated.of(bf16), wanted, rows * f, bf16, "SwiGLU in a product");
 
-  with.outputs = with.stride_y = stride;
+  for (std::int64_t i = 0; i < rows * stride; ++i) together[i] = 1 + apart[i];
+  finished(0, "sums");
+  float* sums = eighths(rows * stride, 11);
+  for (std::int64_t i = 0; i < rows * stride; ++i) sums[i] = together[i] + apart[i];
+  p.y = together;
+  finished(launch_infer_onto_stream(p, mark, nullptr), "infer_onto_stream");
+  all_near(together, sums, rows * stride, false, "a product onto the stream");
+  require(*mark == 0, "no mark");
+
   finished(launch_train_rotate(
                {apart, angles, sines, rows, 1, past, heads + kv_heads, dim, stride, 1, nullptr},
                nullptr),
            "train_rotate");
-  finished(launch_train_append(
-               {apart + heads * dim, cache, rows, kept, stride, 1, past, capacity, nullptr, narrow},
-               nullptr),
+  finished(launch_train_append({apart + heads * dim, const_cast<void*>(cache.of(bf16)), rows, kept,
+                                stride, 1, past, capacity, nullptr, bf16},
+                               nullptr),
            "train_append");
-  finished(launch_infer_into_cache(
-               with, {other, angles, sines, position, heads, kv_heads, dim, 0, capacity}, nullptr),
+  finished(launch_infer_into_cache(p,
+                                   {const_cast<void*>(other.of(bf16)), angles, sines, position,
+                                    heads, kv_heads, dim, 0, capacity},
+                                   nullptr),
            "infer_into_cache");
   for (std::int64_t r = 0; r < rows; ++r)
-    all_near(together + r * stride, apart + r * stride, heads * dim, "q in a product");
-  if (narrow) {
-    const auto *of_one = reinterpret_cast<std::uint16_t*>(other),
-               *of_four = reinterpret_cast<std::uint16_t*>(cache);
-    for (std::int64_t i = 0; i < rows * capacity * kept; ++i)
-      require(of_one[i] == of_four[i] || std::abs(of_one[i] - of_four[i]) == 1, "cache", i);
-  } else {
-    all_near(other, cache, rows * capacity * kept, "k and v in a product");
-  }
+    all_near(together + r * stride, apart + r * stride, heads * dim, false, "q in a product");
+  all_near(other.of(bf16), cache.of(bf16), rows * capacity * kept, bf16, "k and v in a product");
 
-  with.x = normed;
-  with.gain = nullptr;
-  finished(launch_infer_product(p, nullptr), "infer_product");
-  for (std::int64_t i = 0; i < rows * stride; ++i) apart[i] += together[i];
-  finished(launch_infer_onto_stream(with, mark, nullptr), "infer_onto_stream");
-  all_near(together, apart, rows * stride, "a product onto the stream");
-  require(*mark == 0, "no mark");
-  normed[rows * hidden - 1] = INFINITY;
-  finished(launch_infer_onto_stream(with, mark, nullptr), "infer_onto_stream");
+  x.wide[rows * hidden - 1] = INFINITY;
+  p.x = bf16 ? narrow_copy(x.wide, rows * hidden) : x.wide;
+  finished(launch_infer_onto_stream(p, mark, nullptr), "infer_onto_stream");
   require(*mark == 1, "a mark");
+}
+
+void check_norm(std::int64_t rows, std::int64_t width) {
+  float *x = eighths(rows * width, 1), *gain = eighths(width, 2), *y = eighths(rows * width, 3);
+  auto* narrow = room_for<std::uint16_t>(rows * width);
+  finished(launch_infer_norm({x, gain, y, rows, width, false}, nullptr), "infer_norm");
+  finished(launch_infer_norm({x, gain, narrow, rows, width, true}, nullptr), "infer_norm");
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double squares = 0;
+    for (std::int64_t i = 0; i < width; ++i) squares += double(x[r * width + i]) * x[r * width + i];
+    for (std::int64_t i = 0; i < width; ++i)
+      near(y[r * width + i],
+           x[r * width + i] * gain[i] / std::sqrt(squares / static_cast<double>(width) + 1e-5),
+           "RMSNorm");
+  }
+  const void* wanted = narrow_copy(y, rows * width);
+  finished(0, "narrow");
+  all_near(narrow, wanted, rows * width, true, "RMSNorm in bf16");
 }
 
 // Of a matrix of Llama 8B, read again and again beyond the caches.
@@ -179,7 +214,8 @@ void print_rate(const char* what, std::int64_t rows, std::int64_t outputs, std::
                 bool narrow, Launch start) {
   const std::int64_t bytes = outputs * inputs * (narrow ? 2 : 4);
   void* w = nullptr;
-  float *x = eighths(rows * inputs, 1), *y = eighths(rows * outputs, 2), milliseconds = 0;
+  float *wide = eighths(rows * inputs, 1), *y = eighths(rows * outputs, 2), milliseconds = 0;
+  const void* x = narrow ? narrow_copy(wide, rows * inputs) : wide;
   require(cudaMalloc(&w, bytes) == cudaSuccess && cudaMemset(w, 0, bytes) == cudaSuccess, "room");
   const InferProduct p{x, w, y, rows, outputs, inputs, inputs, inputs, outputs, narrow};
   finished(start(p), what);
@@ -195,11 +231,10 @@ void print_rate(const char* what, std::int64_t rows, std::int64_t outputs, std::
   require(cudaFree(w) == cudaSuccess, "cudaFree");
 }
 void print_rates(std::int64_t rows, bool narrow) {
-  float *gain = eighths(4096, 3), *mark = eighths(1, 4);
+  float* mark = eighths(1, 4);
   print_rate("a product", rows, 128256, 4096, narrow,
              [](const InferProduct& p) { return launch_infer_product(p, nullptr); });
-  print_rate("a norm and SwiGLU", rows, 28672, 4096, narrow, [gain](InferProduct p) {
-    p.gain = gain;
+  print_rate("SwiGLU of a product", rows, 28672, 4096, narrow, [](InferProduct p) {
     p.outputs /= 2;
     return launch_infer_gated(p, nullptr);
   });
@@ -223,6 +258,8 @@ int main() {
   for (const std::int64_t rows : {1, 2, 3, 8}) {
     check_layer(rows, false);
     check_layer(rows, true);
+    check_norm(rows, 4096);
+    check_norm(rows, 777);
   }
   check_attention();
   for (const std::int64_t rows : {1, 2, 4, 8}) {

@@ -63,7 +63,7 @@ struct TokenLayer {
   AttentionShape attention;
   int64_t hidden = 0, feed_forward = 0;
   Real *stream, *cache;
-  Real *qkv, *attended, *activated;  // scratch, as a layer's tape has it
+  Real *normed, *qkv, *attended, *activated;  // scratch, as a layer's tape has it
   // Set to 1 if a number that goes onto the stream is not finite; else left.
   Real *attention_mark, *feed_forward_mark;
 };

@@ -196,10 +196,10 @@ bool Decoder<Real>::token_layer(int64_t local, Real* stream, LayerTape<Real>& t,
   Real* const feed_forward =
       watch_.only_mark(place(Part::forward_feed_forward, local, micro_batch));
   if (attention == nullptr) return false;
-  return ops_.token_layer({parameters_.layer(local), cache.attention(stage_.attention()),
-                           stage_.shape.hidden, stage_.feed_forward(), stream,
-                           cache.layers[static_cast<size_t>(local)].get(), t.qkv.get(),
-                           t.attended.get(), t.activated.get(), attention, feed_forward});
+  return ops_.token_layer(
+      {parameters_.layer(local), cache.attention(stage_.attention()), stage_.shape.hidden,
+       stage_.feed_forward(), stream, cache.layers[static_cast<size_t>(local)].get(),
+       t.normed1.get(), t.qkv.get(), t.attended.get(), t.activated.get(), attention, feed_forward});
 }
 
 template <typename Real>

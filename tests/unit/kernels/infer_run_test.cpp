@@ -57,55 +57,51 @@ TEST_CASE("a product of few rows, of fp32 and of bf16 weights") {
         in_every_order([&] {
           DeviceArray<float> x(at(s.rows * (s.inputs + gap)), "x"),
               wide(at(s.outputs * (s.inputs + gap)), "w"), y(at(s.rows * (s.outputs + gap)), "y");
-          DeviceArray<std::uint16_t> bits(wide.size(), "w of bf16");
+          DeviceArray<std::uint16_t> bits(wide.size(), "w of bf16"), x_bits(x.size(), "x of bf16");
           for (std::size_t i = 0; i < x.size(); ++i) x[i] = eighth(i, 1);
           for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = eighth(i, 2);
+          if (s.rows > 1) x[at(s.inputs + gap)] = kNan;  // in row 1 alone
           for (std::size_t i = 0; i < wide.size(); ++i) bits[i] = bits_of(wide[i]);
+          for (std::size_t i = 0; i < x.size(); ++i) x_bits[i] = bits_of(x[i]);
           for (float& to : y) to = 7;
           const std::vector<float> w(wide.begin(), wide.end());
-          if (s.rows > 1) x[at(s.inputs + gap)] = kNan;  // in row 1 alone
-          const InferProduct p{
-              x.data(),        narrow ? static_cast<const void*>(bits.data()) : wide.data(),
-              y.data(),        s.rows,
-              s.outputs,       s.inputs,
-              s.inputs + gap,  s.inputs + gap,
-              s.outputs + gap, narrow};
+          const InferProduct p{narrow ? static_cast<const void*>(x_bits.data()) : x.data(),
+                               narrow ? static_cast<const void*>(bits.data()) : wide.data(),
+                               y.data(),
+                               s.rows,
+                               s.outputs,
+                               s.inputs,
+                               s.inputs + gap,
+                               s.inputs + gap,
+                               s.outputs + gap,
+                               narrow};
           REQUIRE(launch_infer_product(p, nullptr) == 0);
           CHECK(wrong(y, product_of(x, w, s, gap)) == 0);
         });
       }
 }
 
-TEST_CASE("beside bf16 weights x is rounded to bf16") {
-  in_every_order([] {
-    DeviceArray<float> x(8, "x"), y(1, "y");
-    DeviceArray<std::uint16_t> w(8, "w");
-    for (float& to : x) to = 1 + 0x1p-9F + 0x1p-10F;  // nearer to 1 than to 1 + 2⁻⁷
-    for (std::uint16_t& to : w) to = bits_of(1);
-    x[7] = 1 + 0x1p-8F + 0x1p-10F;  // above the middle
-    REQUIRE(launch_infer_product({x.data(), w.data(), y.data(), 1, 1, 8, 8, 8, 1, true}, nullptr) ==
-            0);
-    CHECK(y[0] == 8 + 0x1p-7F);
-  });
-}
-
 TEST_CASE("a row's result has the same bits whatever stands beside it; nine rows are refused") {
-  const std::int64_t inputs = 300, outputs = 3;
-  DeviceArray<float> x(at(8 * inputs), "x"), w(at(outputs * inputs), "w"), y(at(8 * outputs), "y"),
-      alone(at(outputs), "alone");
-  fill(x, 1);
-  fill(w, 2);
-  REQUIRE(launch_infer_product(
-              {x.data(), w.data(), y.data(), 8, outputs, inputs, inputs, inputs, outputs, false},
-              nullptr) == 0);
-  for (std::int64_t r = 0; r < 8; ++r) {
-    REQUIRE(launch_infer_product({x.data() + r * inputs, w.data(), alone.data(), 1, outputs, inputs,
-                                  inputs, inputs, outputs, false},
-                                 nullptr) == 0);
-    for (std::int64_t n = 0; n < outputs; ++n) CHECK(alone[at(n)] == y[at(r * outputs + n)]);
+  const std::int64_t inputs = 320, outputs = 3;
+  for (const bool narrow : {false, true}) {
+    DeviceArray<std::uint16_t> x(at(8 * inputs * 2), "x"), w(at(outputs * inputs * 2), "w");
+    DeviceArray<float> y(at(8 * outputs), "y"), alone(at(outputs), "alone");
+    const std::int64_t each = narrow ? 1 : 2;  // halves of an element: the upper one is last
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = bits_of(number(i, 1));
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] = bits_of(number(i, 2));
+    InferProduct p{x.data(), w.data(), y.data(), 8,       outputs,
+                   inputs,   inputs,   inputs,   outputs, narrow};
+    REQUIRE(launch_infer_product(p, nullptr) == 0);
+    p.rows = 1;
+    p.y = alone.data();
+    for (std::int64_t r = 0; r < 8; ++r) {
+      p.x = x.data() + r * inputs * each;
+      REQUIRE(launch_infer_product(p, nullptr) == 0);
+      for (std::int64_t n = 0; n < outputs; ++n) CHECK(alone[at(n)] == y[at(r * outputs + n)]);
+    }
+    p.rows = 9;
+    CHECK(launch_infer_product(p, nullptr) != 0);
   }
-  CHECK(launch_infer_product({x.data(), w.data(), y.data(), 9, 1, 1, 1, 1, 1, false}, nullptr) !=
-        0);
 }
 
 namespace {
@@ -185,6 +181,14 @@ TEST_CASE("attention over a cache of fp32 and bf16, by a number of the host and 
           if (on_device) a.past = 0;
           REQUIRE(launch_infer_attention(a, nullptr) == 0);
           CHECK(wrong(out, wanted) == 0);
+          DeviceArray<std::uint16_t> rounded(out.size(), "out of bf16"), found(out.size(), "found");
+          const auto count = static_cast<std::int64_t>(out.size());
+          REQUIRE(launch_train_narrow({out.data(), rounded.data(), 1, 1, count, count, count},
+                                      nullptr) == 0);
+          a.out = found.data();
+          a.narrow_out = true;
+          REQUIRE(launch_infer_attention(a, nullptr) == 0);
+          CHECK(std::equal(found.begin(), found.end(), rounded.begin()));
         });
       }
 }

@@ -343,10 +343,18 @@ class CudaBackend final : public GpuBackend {
   }
   void multiply_few_rows(const Product<float>& p) {
     const auto [m, n, k] = p.shape;
-    cublaslt::RowMajorProduct product{.n = n, .k = k, .b = p.b, .ldb = p.ldb, .transpose_b = true};
+    cublaslt::RowMajorProduct product{.m = m,
+                                      .n = n,
+                                      .k = k,
+                                      .a = p.a,
+                                      .lda = p.lda,
+                                      .b = p.b,
+                                      .ldb = p.ldb,
+                                      .transpose_b = true};
+    const void* x = settings_.bf16 ? products_.rounded_a(product) : p.a;
     const void* weights = settings_.bf16 ? products_.rounded_b(product) : p.b;
     run(kernels::launch_infer_product(
-            {p.a, weights, p.c, m, n, k, p.lda, product.ldb, p.ldc, settings_.bf16}, stream()),
+            {x, weights, p.c, m, n, k, product.lda, product.ldb, p.ldc, settings_.bf16}, stream()),
         "infer_product");
   }
   TokenKernels token_kernels(const AttentionShape& s) {

@@ -28,7 +28,8 @@ class DeviceProducts {
   DeviceProducts& operator=(const DeviceProducts&) = delete;
 
   void multiply(cublaslt::RowMajorProduct product);
-  // B in bf16; sets its distances.
+  // A or B in bf16, for a product of another's; sets its distances.
+  const void* rounded_a(cublaslt::RowMajorProduct& product);
   const void* rounded_b(cublaslt::RowMajorProduct& product);
   // What was rounded before is not what will be read: a recording runs later.
   void forget_operands() { rounded_a_ = {}; }
@@ -52,7 +53,6 @@ class DeviceProducts {
     const void* data = nullptr;
     uint64_t behind = 0;  // what was queued in all behind the product
   };
-  const void* rounded_a(cublaslt::RowMajorProduct& product);
   const void* rounded(Scratch<uint16_t>& room, const Operand& from);
 
   DeviceQueue& queue_;

@@ -19,8 +19,9 @@ struct TokenKernels {
   bool narrow;   // cache and matrices are of bf16
   float* parts;  // of the attention: kernels::infer_attention_parts() numbers
 
-  // q: the first part of rows of shape.stride() elements.
-  void attend(const float* q, const float* cache, float* out, const AttentionShape& shape) const;
+  // q: the first part of rows of shape.stride() elements. `narrow_out`: out is of bf16.
+  void attend(const float* q, const float* cache, float* out, const AttentionShape& shape,
+              bool narrow_out = false) const;
   // cosines, sines: of each position dim/2.
   void layer(const TokenLayer<float>& layer, const TokenMatrices& matrices, const float* cosines,
              const float* sines) const;

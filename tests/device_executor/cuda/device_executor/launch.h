@@ -82,6 +82,7 @@ T* dynamic_shared() {
 
 inline std::uint32_t multiprocessor() { return device_executor::multiprocessor(); }
 inline unsigned long long device_nanoseconds() { return device_executor::nanoseconds(); }
+inline uint4 load_once(const void* from) { return *static_cast<const uint4*>(from); }
 inline void store_streamed(double2* to, double2 value) { *to = value; }
 
 }  // namespace cb::kernels
