@@ -73,6 +73,10 @@ constexpr std::int64_t infer_attention_parts(std::int64_t sequences, std::int64_
 }
 int launch_infer_attention(const InferAttention& a, void* stream);
 
+// The largest of each row, as launch_train_row_max, for few long rows. A NaN is no maximum.
+int launch_infer_row_max(const float* logits, float* top, std::int64_t rows, std::int64_t width,
+                         void* stream);
+
 // Of each row the first token whose logit is `top`, as −token, or the lowest number if the row's
 // part of the vocabulary, which begins with `first`, has none. Behind the rows: 1 if any of the
 // marks is set, else 0.

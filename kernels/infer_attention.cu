@@ -2,53 +2,19 @@
 // fills a device too: a block has a chunk of positions of all heads that share keys and values, and
 // reads them once. A second kernel joins the chunks (Dao et al., "Flash-Decoding", 2023).
 #include "kernels/bfloat16.h"
-#include "kernels/block_sums.h"
-#include "kernels/infer.h"
-#include "kernels/launch.h"
+#include "kernels/infer_chunk_wide.h"
 
 namespace cb::kernels {
 namespace {
 
-using Index = std::int64_t;
+using namespace infer_detail;
 
-constexpr int chunk_heads = 8;  // that a block has at a time: one a warp
-constexpr Index chunk_positions = infer_chunk;
-static_assert(chunk_heads == block_threads / 32);
-
-struct ChunkScores {
-  float value[chunk_heads][chunk_positions];
-};
 struct ChunkSums {
   float value[chunk_heads * block_threads];
 };
 
 __device__ float cached(const float* from) { return *from; }
 __device__ float cached(const std::uint16_t* from) { return from_bfloat16(*from); }
-
-__device__ Index positions_seen(const InferAttention& a) {
-  return (a.position == nullptr ? a.past : static_cast<Index>(*a.position)) + 1;
-}
-
-// What one block computes.
-struct Chunk {
-  Index sequence, kv, head;  // the first of its heads
-  int heads;
-  Index first;  // position
-  int count;
-};
-
-__device__ Chunk chunk_of_block(const InferAttention& a) {
-  const Index share = a.heads / a.kv_heads;
-  const Index rounds = (share + chunk_heads - 1) / chunk_heads;
-  const Index kv = blockIdx.y / rounds, begin = blockIdx.y % rounds * chunk_heads;
-  const Index first = Index{blockIdx.z} * chunk_positions;
-  return {blockIdx.x,
-          kv,
-          kv * share + begin,
-          static_cast<int>(min(Index{chunk_heads}, share - begin)),
-          first,
-          static_cast<int>(min(chunk_positions, positions_seen(a) - first))};
-}
 
 // A warp has a position after the other.
 template <typename Element>
@@ -72,21 +38,6 @@ __device__ void score_chunk(const InferAttention& a, const Chunk& c, const Eleme
       if (lane == 0) scores.value[h][p] = dot[h] * a.scale;
     }
   }
-}
-
-// Scores become e^(score − top); a warp has a head. part: top, sum, and then the values.
-__device__ void weigh_chunk(const Chunk& c, ChunkScores& scores, float* parts, Index apart) {
-  const int lane = static_cast<int>(threadIdx.x % 32), head = static_cast<int>(threadIdx.x / 32);
-  if (head >= c.heads) return;
-  float* mine = scores.value[head];
-  float top = -INFINITY, sum = 0;
-  for (int p = lane; p < c.count; p += 32) top = fmaxf(top, mine[p]);
-  for (int lanes = 16; lanes > 0; lanes /= 2) top = fmaxf(top, __shfl_xor_sync(~0U, top, lanes));
-  for (int p = lane; p < c.count; p += 32) sum += mine[p] = expf(mine[p] - top);
-  for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(~0U, sum, lanes);
-  if (lane != 0) return;
-  parts[head * apart] = top;
-  parts[head * apart + 1] = sum;
 }
 
 // A thread has an element of the values and some of the positions, for all heads.
@@ -128,11 +79,9 @@ __global__ void __launch_bounds__(block_threads) infer_chunk_attention(InferAtte
   CB_SHARED(ChunkSums, sums);
   const Chunk c = chunk_of_block(a);
   if (c.count <= 0) return;  // behind the positions that are seen
-  const Index kept = 2 * a.kv_heads * a.dim;
-  const Element* keys = static_cast<const Element*>(a.cache) +
-                        (c.sequence * a.capacity + c.first) * kept + c.kv * a.dim;
-  const Index apart = infer_chunks(a.capacity) * (a.dim + 2);  // of neighbouring heads
-  float* parts = a.parts + (c.sequence * a.heads + c.head) * apart + blockIdx.z * (a.dim + 2);
+  const auto* keys = keys_of<Element>(a, c);
+  const Index apart = parts_apart(a);
+  float* parts = parts_of(a, c);
   score_chunk(a, c, keys, scores);
   __syncthreads();
   weigh_chunk(c, scores, parts, apart);
@@ -176,6 +125,22 @@ __global__ void __launch_bounds__(block_threads) infer_join_chunks(InferAttentio
   }
 }
 
+template <bool Narrow>
+int start_chunks(const InferAttention& a, const dim3& blocks, void* stream) {
+  const Shape shape{blocks, block_threads};
+  switch (lanes_of_row<Narrow>(a)) {
+    case 8:
+      return launch<infer_chunk_wide<Narrow, 8>>(shape, stream, a);
+    case 16:
+      return launch<infer_chunk_wide<Narrow, 16>>(shape, stream, a);
+    case 32:
+      return launch<infer_chunk_wide<Narrow, 32>>(shape, stream, a);
+    default:
+      break;
+  }
+  return launch<infer_chunk_attention<typename Sixteen<Narrow>::Element>>(shape, stream, a);
+}
+
 }  // namespace
 
 int launch_infer_attention(const InferAttention& a, void* stream) {
@@ -188,8 +153,7 @@ int launch_infer_attention(const InferAttention& a, void* stream) {
   const dim3 blocks(static_cast<unsigned>(a.sequences), static_cast<unsigned>(rows),
                     static_cast<unsigned>(chunks));
   const int code =
-      a.narrow ? launch<infer_chunk_attention<std::uint16_t>>({blocks, block_threads}, stream, a)
-               : launch<infer_chunk_attention<float>>({blocks, block_threads}, stream, a);
+      a.narrow ? start_chunks<true>(a, blocks, stream) : start_chunks<false>(a, blocks, stream);
   if (code != cudaSuccess) return code;
   const dim3 heads(static_cast<unsigned>(a.sequences), static_cast<unsigned>(a.heads));
   return launch<infer_join_chunks>({heads, block_threads}, stream, a);

@@ -72,8 +72,9 @@ struct Gated {
   }
 };
 
-// So many threads that a row takes few turns.
+// So many threads that a row takes few turns, of which the first four stay in registers.
 constexpr unsigned norm_threads = 1024;
+constexpr Index norm_kept = 4;
 struct NormSums {
   float value[norm_threads / 32];
 };
@@ -81,15 +82,26 @@ struct NormSums {
 __global__ void __launch_bounds__(norm_threads) infer_norm(InferNorm n) {
   CB_SHARED(NormSums, sums);
   const float* x = n.x + blockIdx.x * n.width;
-  float mine = 0;
-  for (Index i = threadIdx.x; i < n.width; i += norm_threads) mine += x[i] * x[i];
+  const auto place = [](Index turn) { return turn * norm_threads + threadIdx.x; };
+  float kept[norm_kept] = {}, gain[norm_kept] = {}, mine = 0;
+  for (Index turn = 0; turn < norm_kept; ++turn)
+    if (place(turn) < n.width) {
+      kept[turn] = x[place(turn)];
+      gain[turn] = n.gain[place(turn)];
+    }
+  for (const float value : kept) mine += value * value;
+  for (Index i = place(norm_kept); i < n.width; i += norm_threads) mine += x[i] * x[i];
   mine = sum_of_warp(mine);
   if (threadIdx.x % 32 == 0) sums.value[threadIdx.x / 32] = mine;
   __syncthreads();
   const float all = sum_of_warp(sums.value[threadIdx.x % 32]);
   const float scale = 1.0F / sqrtf(all / static_cast<float>(n.width) + 1e-5F);
-  for (Index i = threadIdx.x; i < n.width; i += norm_threads)
-    keep(n.y, blockIdx.x * n.width + i, x[i] * scale * n.gain[i], n.narrow);
+  const Index row = blockIdx.x * n.width;
+  for (Index turn = 0; turn < norm_kept; ++turn)
+    if (place(turn) < n.width)
+      keep(n.y, row + place(turn), kept[turn] * scale * gain[turn], n.narrow);
+  for (Index i = place(norm_kept); i < n.width; i += norm_threads)
+    keep(n.y, row + i, x[i] * scale * n.gain[i], n.narrow);
 }
 
 }  // namespace

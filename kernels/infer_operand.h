@@ -4,6 +4,7 @@
 #include "kernels/block_sums.h"
 #include "kernels/infer.h"
 #include "kernels/launch.h"
+#include "kernels/sixteen_bytes.h"
 
 namespace cb::kernels::infer_detail {
 
@@ -16,11 +17,6 @@ struct Pair {
   Index low, high;
 };
 
-inline bool stands_at_16(const void* data, Index stride, Index bytes) {
-  return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(stride * bytes)) %
-             16 ==
-         0;
-}
 // Whether 16 bytes can be read at once from each row of x and w.
 inline bool comes_by_16(const InferProduct& p) {
   const Index bytes = p.narrow ? 2 : 4;

@@ -3,39 +3,10 @@
 // thread.
 #pragma once
 
-#include "kernels/bfloat16.h"
 #include "kernels/infer_operand.h"
+#include "kernels/sixteen_bytes.h"
 
 namespace cb::kernels::infer_detail {
-
-// 16 bytes as fp32 numbers.
-template <bool Narrow>
-struct Sixteen;
-template <>
-struct Sixteen<false> {
-  static constexpr int count = 4;
-  using Element = float;
-  float value[count];
-  __device__ explicit Sixteen(const uint4& words) {
-    const unsigned word[4] = {words.x, words.y, words.z, words.w};
-    for (int i = 0; i < 4; ++i) value[i] = __uint_as_float(word[i]);
-  }
-  __device__ static float wide(float one) { return one; }
-};
-template <>
-struct Sixteen<true> {
-  static constexpr int count = 8;
-  using Element = std::uint16_t;
-  float value[count];
-  __device__ explicit Sixteen(const uint4& words) {
-    const unsigned word[4] = {words.x, words.y, words.z, words.w};
-    for (int i = 0; i < 4; ++i) {
-      value[2 * i] = __uint_as_float(word[i] << 16);
-      value[2 * i + 1] = __uint_as_float(word[i] & 0xffff0000U);
-    }
-  }
-  __device__ static float wide(std::uint16_t one) { return from_bfloat16(one); }
-};
 
 // The sums of one warp: this thread's part of them. Of fewer rows than Rows the last one stands for
 // those that are missing.

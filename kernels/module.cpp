@@ -161,6 +161,7 @@ constexpr CudaTable kTable{
     KERNEL(launch_infer_norm),
     KERNEL(launch_infer_onto_stream),
     KERNEL(launch_infer_product),
+    KERNEL(launch_infer_row_max),
     KERNEL(launch_lu_back),
     KERNEL(launch_lu_fill),
     KERNEL(launch_lu_move),

@@ -123,6 +123,7 @@ struct CudaTable {
   decltype(&cb::kernels::launch_infer_norm) launch_infer_norm;
   decltype(&cb::kernels::launch_infer_onto_stream) launch_infer_onto_stream;
   decltype(&cb::kernels::launch_infer_product) launch_infer_product;
+  decltype(&cb::kernels::launch_infer_row_max) launch_infer_row_max;
   decltype(&cb::kernels::launch_lu_back) launch_lu_back;
   decltype(&cb::kernels::launch_lu_fill) launch_lu_fill;
   decltype(&cb::kernels::launch_lu_move) launch_lu_move;

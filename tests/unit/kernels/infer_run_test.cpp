@@ -109,12 +109,12 @@ namespace {
 struct CacheSize {
   std::int64_t sequences, heads, kv_heads, dim, past, capacity;
 };
-// One position; a chunk and one more; more heads than a block has at a time; dim beyond a block.
-constexpr CacheSize kCaches[] = {{1, 1, 1, 2, 0, 1},
-                                 {2, 4, 2, 6, 64, 70},
-                                 {1, 10, 1, 34, 3, 130},
-                                 {2, 2, 1, 300, 1, 2},
-                                 {1, 8, 4, 16, 127, 200}};
+// One position; a chunk and one more; more heads than a block has at a time; dim beyond a block. Of
+// 32 to 256 elements those that 8, 16 and 32 threads read together, in either type.
+constexpr CacheSize kCaches[] = {
+    {1, 1, 1, 2, 0, 1},    {2, 4, 2, 6, 64, 70},    {1, 10, 1, 34, 3, 130},
+    {2, 2, 1, 300, 1, 2},  {1, 8, 4, 16, 127, 200}, {2, 9, 1, 32, 70, 80},
+    {1, 4, 2, 64, 66, 70}, {2, 4, 1, 128, 20, 30},  {1, 2, 2, 256, 64, 65}};
 
 // Of the middle of each row: what one head gets.
 std::vector<double> attention_of(const InferAttention& a, const std::vector<float>& q,
@@ -242,6 +242,22 @@ TEST_CASE("the first of the largest logits is chosen, and its row of the table f
       CHECK(out[10 + i] == 0);
     }
   });
+}
+
+TEST_CASE("the largest of a row, of fewer numbers than threads and of more; no NaN") {
+  for (const std::int64_t width : {1, 70, 5000})
+    in_every_order([&] {
+      DeviceArray<float> logits(at(3 * width), "logits"), top(3, "top");
+      fill(logits, 1);
+      logits[at(width - 1)] = 3;
+      logits[at(width)] = 4;
+      if (width > 1) logits[at(width + 1)] = kNan;
+      for (std::int64_t i = 0; i < width; ++i) logits[at(2 * width + i)] = kNan;
+      REQUIRE(launch_infer_row_max(logits.data(), top.data(), 3, width, nullptr) == 0);
+      CHECK(top[0] == 3);
+      CHECK(top[1] == 4);
+      CHECK(top[2] == -std::numeric_limits<float>::infinity());
+    });
 }
 
 TEST_CASE("a number that is not finite sets the mark, from any place; finite ones leave it") {

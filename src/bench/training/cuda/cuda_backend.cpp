@@ -236,6 +236,9 @@ class CudaBackend final : public GpuBackend {
 
   void row_max(const float* logits, float* top, int64_t rows, int64_t width) override {
     begin(Work::elementwise, rows * width, 1);
+    if (settings_.generates)
+      return run(kernels::launch_infer_row_max(logits, top, rows, width, stream()),
+                 "infer_row_max");
     run(kernels::launch_train_row_max(
             {const_cast<float*>(logits), nullptr, top, nullptr, nullptr, rows, width, 0}, stream()),
         "train_row_max");
