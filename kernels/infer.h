@@ -19,8 +19,22 @@ struct InferProduct {
   std::int64_t stride_x, stride_w, stride_y;  // elements between rows
   bool narrow;                                // x and w are of bf16
 };
-inline constexpr std::int64_t infer_most_rows = 8;
-// Refuses more than infer_most_rows rows, as all launchers of such products do.
+inline constexpr std::int64_t infer_most_rows = 8, infer_most_tile_rows = 16;
+inline constexpr std::int64_t infer_tile_inputs = 32;
+// Whether 16 bytes can be read at once from each row of x and w.
+inline bool infer_comes_by_16(const InferProduct& p) {
+  const auto places = reinterpret_cast<std::uintptr_t>(p.x) | reinterpret_cast<std::uintptr_t>(p.w);
+  const std::int64_t strides = p.stride_w | (p.rows > 1 ? p.stride_x : 0);
+  return places % 16 == 0 && strides * (p.narrow ? 2 : 4) % 16 == 0;
+}
+// Whether tensor cores compute it.
+inline bool infer_tiles_take(const InferProduct& p) {
+  return p.narrow && p.inputs % infer_tile_inputs == 0 && infer_comes_by_16(p);
+}
+// All launchers of such products refuse others: up to 8 rows, and on tensor cores 16.
+inline bool infer_takes(const InferProduct& p) {
+  return p.rows <= (infer_tiles_take(p) ? infer_most_tile_rows : infer_most_rows);
+}
 int launch_infer_product(const InferProduct& p, void* stream);
 
 // A layer's products with what stands behind them. Each gives what separate kernels do, to the bit.

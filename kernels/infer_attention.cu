@@ -3,6 +3,7 @@
 // reads them once. A second kernel joins the chunks (Dao et al., "Flash-Decoding", 2023).
 #include "kernels/bfloat16.h"
 #include "kernels/infer_chunk_wide.h"
+#include "kernels/wide_block.h"
 
 namespace cb::kernels {
 namespace {
@@ -89,39 +90,62 @@ __global__ void __launch_bounds__(block_threads) infer_chunk_attention(InferAtte
   gather_chunk(a, c, keys + a.kv_heads * a.dim, scores, sums, parts, apart);
 }
 
+// Of a block: columns of a head's output, and groups of threads that share the chunks.
+constexpr int join_columns = 128, join_groups = static_cast<int>(wide_threads) / join_columns;
 struct JoinWeights {
-  float value[block_threads];
+  float value[wide_threads];
+};
+struct JoinSums {
+  float value[join_groups][join_columns];
 };
 
-// A block has a head of a sequence. The weights of as many chunks as it has threads lie in shared
-// memory at a time.
-__global__ void __launch_bounds__(block_threads) infer_join_chunks(InferAttention a) {
-  const Index head = Index{blockIdx.x} * a.heads + blockIdx.y;
+// What a column's group adds of the chunks. The weights of as many of them as there are threads lie
+// in shared memory at a time.
+__device__ float joined(const float* parts, Index each, Index used, float top, Index column,
+                        bool has_column, JoinWeights& weights) {
+  const int group = static_cast<int>(threadIdx.x) / join_columns;
+  float sum = 0;
+  for (Index first = 0; first < used; first += wide_threads) {
+    const Index own = first + threadIdx.x, count = min(Index{wide_threads}, used - first);
+    __syncthreads();
+    if (own < used) weights.value[threadIdx.x] = expf(parts[own * each] - top);
+    __syncthreads();
+    if (!has_column) continue;
+#pragma unroll 4
+    for (Index c = group; c < count; c += join_groups)
+      sum += parts[(first + c) * each + 2 + column] * weights.value[c];
+  }
+  return sum;
+}
+
+// A block has a head of a sequence.
+__global__ void __launch_bounds__(wide_threads) infer_join_chunks(InferAttention a) {
   CB_SHARED(JoinWeights, weights);
+  CB_SHARED(JoinSums, sums);
+  const Index head = Index{blockIdx.x} * a.heads + blockIdx.y;
   const Index used = infer_chunks(positions_seen(a)), each = a.dim + 2;
   const float* parts = a.parts + head * infer_chunks(a.capacity) * each;
   float top = -INFINITY, mine = 0;
-  for (Index c = threadIdx.x; c < used; c += block_threads) top = fmaxf(top, parts[c * each]);
-  top = block_max(top);
-  for (Index c = threadIdx.x; c < used; c += block_threads)
+  for (Index c = threadIdx.x; c < used; c += wide_threads) top = fmaxf(top, parts[c * each]);
+  top = wide_max(top);
+  for (Index c = threadIdx.x; c < used; c += wide_threads)
     mine += parts[c * each + 1] * expf(parts[c * each] - top);
-  const float factor = 1.0F / block_sum(mine);
-  for (Index begin = 0; begin < a.dim; begin += block_threads) {
-    const Index i = begin + threadIdx.x;
-    float sum = 0;
-    for (Index first = 0; first < used; first += block_threads) {
-      const Index own = first + threadIdx.x, count = min(Index{block_threads}, used - first);
-      __syncthreads();
-      if (own < used) weights.value[threadIdx.x] = expf(parts[own * each] - top);
-      __syncthreads();
-      if (i >= a.dim) continue;
-      for (Index c = 0; c < count; ++c) sum += parts[(first + c) * each + 2 + i] * weights.value[c];
+  const float factor = 1.0F / wide_sum(mine);
+  const int group = static_cast<int>(threadIdx.x) / join_columns;
+  const int column = static_cast<int>(threadIdx.x) % join_columns;
+  for (Index i = column; i - column < a.dim; i += join_columns) {
+    sums.value[group][column] = joined(parts, each, used, top, i, i < a.dim, weights);
+    __syncthreads();
+    if (group == 0 && i < a.dim) {
+      float sum = 0;
+      for (int from = 0; from < join_groups; ++from) sum += sums.value[from][column];
+      const Index to = head * a.dim + i;
+      if (a.narrow_out)
+        static_cast<std::uint16_t*>(a.out)[to] = to_bfloat16(sum * factor);
+      else
+        static_cast<float*>(a.out)[to] = sum * factor;
     }
-    if (i >= a.dim) continue;
-    if (a.narrow_out)
-      static_cast<std::uint16_t*>(a.out)[head * a.dim + i] = to_bfloat16(sum * factor);
-    else
-      static_cast<float*>(a.out)[head * a.dim + i] = sum * factor;
+    __syncthreads();
   }
 }
 
@@ -156,7 +180,7 @@ int launch_infer_attention(const InferAttention& a, void* stream) {
       a.narrow ? start_chunks<true>(a, blocks, stream) : start_chunks<false>(a, blocks, stream);
   if (code != cudaSuccess) return code;
   const dim3 heads(static_cast<unsigned>(a.sequences), static_cast<unsigned>(a.heads));
-  return launch<infer_join_chunks>({heads, block_threads}, stream, a);
+  return launch<infer_join_chunks>({heads, wide_threads}, stream, a);
 }
 
 }  // namespace cb::kernels

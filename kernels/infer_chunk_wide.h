@@ -8,10 +8,12 @@
 
 namespace cb::kernels::infer_detail {
 
-// Sums of a head's values, of each warp.
+constexpr int heads_at_once = 4;  // of which sums lie in shared memory
+
+// Sums of heads' values, of each warp.
 template <int Elements>
 struct WarpValues {
-  float value[block_threads / 32][Elements];
+  float value[heads_at_once][block_threads / 32][Elements];
 };
 
 // Threads that share a row, of a kernel that there is; else 0.
@@ -49,8 +51,8 @@ struct WideChunk {
     const float* from = a.q + c.sequence * a.stride + c.head * a.dim + piece * each;
 #pragma unroll
     for (int h = 0; h < chunk_heads; ++h)
-      for (int e = 0; e < each; ++e)
-        if (h < c.heads) q[h][e] = from[h * a.dim + e];
+      for (int e = 0; e < each; e += 4)
+        if (h < c.heads) load_four(q[h] + e, from + h * a.dim + e);
 #pragma unroll
     for (int i = 0; i < turns; ++i) {
       const Piece key(keys[i]);
@@ -65,9 +67,9 @@ struct WideChunk {
       }
     }
   }
-  // The values' sums of one head, of the positions of this thread's warp.
-  __device__ void gather(const uint4 (&values)[turns], const float* weights,
-                         float (&sums)[each]) const {
+  // The values' sums of one head, of the positions of this thread's warp: a row's elements.
+  __device__ void gather(const uint4 (&values)[turns], const float* weights, float* to) const {
+    float sums[each] = {};
 #pragma unroll
     for (int i = 0; i < turns; ++i) {
       const int p = group + i * groups;
@@ -78,6 +80,8 @@ struct WideChunk {
     for (int e = 0; e < each; ++e)
       for (int apart = Lanes; apart < 32; apart *= 2)
         sums[e] += __shfl_xor_sync(~0U, sums[e], apart);
+    if (threadIdx.x % 32 < Lanes)
+      for (int e = 0; e < each; ++e) to[piece * each + e] = sums[e];
   }
 };
 
@@ -99,18 +103,17 @@ __global__ void __launch_bounds__(block_threads, Lanes < 32 ? 2 : 1)
   __syncthreads();
   weigh_chunk(c, scores, parts_of(a, c), parts_apart(a));
   __syncthreads();
-  for (int h = 0; h < c.heads; ++h) {
-    float sums[Wide::each] = {};
-    wide.gather(values, scores.value[h], sums);
-    if (threadIdx.x % 32 < Lanes)
-      for (int e = 0; e < Wide::each; ++e)
-        all.value[threadIdx.x / 32][wide.piece * Wide::each + e] = sums[e];
+  for (int first_head = 0; first_head < c.heads; first_head += heads_at_once) {
+    const int heads = min(heads_at_once, c.heads - first_head);
+    for (int h = 0; h < heads; ++h)
+      wide.gather(values, scores.value[first_head + h], all.value[h][threadIdx.x / 32]);
     __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x); i < elements;
+    for (int i = static_cast<int>(threadIdx.x); i < heads * elements;
          i += static_cast<int>(block_threads)) {
+      const int h = i / elements, e = i % elements;
       float sum = 0;
-      for (unsigned w = 0; w < block_threads / 32; ++w) sum += all.value[w][i];
-      parts_of(a, c)[h * parts_apart(a) + 2 + i] = sum;
+      for (unsigned w = 0; w < block_threads / 32; ++w) sum += all.value[h][w][e];
+      parts_of(a, c)[(first_head + h) * parts_apart(a) + 2 + e] = sum;
     }
     __syncthreads();
   }

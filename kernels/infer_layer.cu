@@ -3,6 +3,7 @@
 #include "kernels/bfloat16.h"
 #include "kernels/infer_start.h"
 #include "kernels/layer_elements.h"
+#include "kernels/wide_block.h"
 
 namespace cb::kernels {
 namespace {
@@ -72,17 +73,12 @@ struct Gated {
   }
 };
 
-// So many threads that a row takes few turns, of which the first four stay in registers.
-constexpr unsigned norm_threads = 1024;
+// The first turns of a row stay in registers.
 constexpr Index norm_kept = 4;
-struct NormSums {
-  float value[norm_threads / 32];
-};
 
-__global__ void __launch_bounds__(norm_threads) infer_norm(InferNorm n) {
-  CB_SHARED(NormSums, sums);
+__global__ void __launch_bounds__(wide_threads) infer_norm(InferNorm n) {
   const float* x = n.x + blockIdx.x * n.width;
-  const auto place = [](Index turn) { return turn * norm_threads + threadIdx.x; };
+  const auto place = [](Index turn) { return turn * wide_threads + threadIdx.x; };
   float kept[norm_kept] = {}, gain[norm_kept] = {}, mine = 0;
   for (Index turn = 0; turn < norm_kept; ++turn)
     if (place(turn) < n.width) {
@@ -90,17 +86,14 @@ __global__ void __launch_bounds__(norm_threads) infer_norm(InferNorm n) {
       gain[turn] = n.gain[place(turn)];
     }
   for (const float value : kept) mine += value * value;
-  for (Index i = place(norm_kept); i < n.width; i += norm_threads) mine += x[i] * x[i];
-  mine = sum_of_warp(mine);
-  if (threadIdx.x % 32 == 0) sums.value[threadIdx.x / 32] = mine;
-  __syncthreads();
-  const float all = sum_of_warp(sums.value[threadIdx.x % 32]);
+  for (Index i = place(norm_kept); i < n.width; i += wide_threads) mine += x[i] * x[i];
+  const float all = wide_sum(mine);
   const float scale = 1.0F / sqrtf(all / static_cast<float>(n.width) + 1e-5F);
   const Index row = blockIdx.x * n.width;
   for (Index turn = 0; turn < norm_kept; ++turn)
     if (place(turn) < n.width)
       keep(n.y, row + place(turn), kept[turn] * scale * gain[turn], n.narrow);
-  for (Index i = place(norm_kept); i < n.width; i += norm_threads)
+  for (Index i = place(norm_kept); i < n.width; i += wide_threads)
     keep(n.y, row + i, x[i] * scale * n.gain[i], n.narrow);
 }
 
@@ -108,8 +101,8 @@ __global__ void __launch_bounds__(norm_threads) infer_norm(InferNorm n) {
 
 int launch_infer_norm(const InferNorm& n, void* stream) {
   if (n.rows == 0) return cudaSuccess;
-  if (n.rows > infer_most_rows) return cudaErrorInvalidValue;
-  return launch<infer_norm>({static_cast<unsigned>(n.rows), norm_threads}, stream, n);
+  if (n.rows > infer_most_tile_rows) return cudaErrorInvalidValue;
+  return launch<infer_norm>({static_cast<unsigned>(n.rows), wide_threads}, stream, n);
 }
 
 int launch_infer_into_cache(const InferProduct& p, const InferCache& cache, void* stream) {

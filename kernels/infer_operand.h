@@ -17,13 +17,6 @@ struct Pair {
   Index low, high;
 };
 
-// Whether 16 bytes can be read at once from each row of x and w.
-inline bool comes_by_16(const InferProduct& p) {
-  const Index bytes = p.narrow ? 2 : 4;
-  return stands_at_16(p.w, p.stride_w, bytes) &&
-         stands_at_16(p.x, p.rows > 1 ? p.stride_x : 0, bytes);
-}
-
 inline unsigned blocks_for(Index pairs, Index each) {
   const Index blocks = (pairs + each - 1) / each;
   return static_cast<unsigned>(blocks < 65535 ? blocks : 65535);

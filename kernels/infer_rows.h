@@ -5,6 +5,7 @@
 
 #include "kernels/infer_operand.h"
 #include "kernels/sixteen_bytes.h"
+#include "kernels/wide_block.h"
 
 namespace cb::kernels::infer_detail {
 
@@ -66,11 +67,6 @@ struct RowSums {
   }
 };
 
-__device__ inline float sum_of_warp(float mine) {
-  for (int lanes = 16; lanes > 0; lanes /= 2) mine += __shfl_xor_sync(~0U, mine, lanes);
-  return mine;
-}
-
 template <int Rows, bool Narrow, typename Ending>
 __global__ void __launch_bounds__(block_threads, 1)
     infer_rows(InferProduct p, Index pairs, Index loaded, Ending ending) {
@@ -91,7 +87,7 @@ __global__ void __launch_bounds__(block_threads, 1)
 template <int Rows, bool Narrow, typename Ending>
 int start_rows(const InferProduct& p, Index pairs, const Ending& ending, void* stream) {
   const Index each = Narrow ? 8 : 4;
-  const Index loaded = comes_by_16(p) ? p.inputs / each * each : 0;
+  const Index loaded = infer_comes_by_16(p) ? p.inputs / each * each : 0;
   return launch<infer_rows<Rows, Narrow, Ending>>({blocks_for(pairs, product_warps), block_threads},
                                                   stream, p, pairs, loaded, ending);
 }

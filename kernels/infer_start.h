@@ -7,12 +7,11 @@
 
 namespace cb::kernels::infer_detail {
 
-// Refuses more than infer_most_rows rows.
 template <typename Ending>
 int start_product(const InferProduct& p, Index pairs, const Ending& ending, void* stream) {
   if (p.rows == 0 || pairs == 0) return cudaSuccess;
-  if (p.rows > infer_most_rows) return cudaErrorInvalidValue;
-  if (tiles_take(p)) return start_tiles(p, pairs, ending, stream);
+  if (!infer_takes(p)) return cudaErrorInvalidValue;
+  if (infer_tiles_take(p)) return start_tiles(p, pairs, ending, stream);
   if (p.narrow) return start_rows<8, true>(p, pairs, ending, stream);
   if (p.rows == 1) return start_rows<1, false>(p, pairs, ending, stream);
   if (p.rows == 2) return start_rows<2, false>(p, pairs, ending, stream);

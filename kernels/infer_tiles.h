@@ -10,89 +10,105 @@
 
 namespace cb::kernels::infer_detail {
 
-constexpr Index tile_pairs = 8;    // of weights
-constexpr Index step_inputs = 32;  // of a warp: 16 bytes for each lane of a row
-constexpr int steps_ahead = 4;     // whose weights are asked for together
+constexpr Index tile_pairs = 8;                   // of weights
+constexpr Index step_inputs = infer_tile_inputs;  // of a warp: 16 bytes for each lane of a row
+constexpr int steps_ahead = 4;                    // whose weights are asked for together
 
-// Four sums for each lane: of the low and of the high row, with two rows of x.
+// Of eight rows of x four sums for each lane: of the low and of the high row of the weights, with
+// two rows of x.
+template <int Eights>
 struct TileSums {
-  float value[product_warps][32][4];
+  float value[product_warps][32][4 * Eights];
 };
 
-// What a lane reads by. Of fewer than eight rows of x the last one stands for those that are
+// What a lane reads by. Where there are fewer rows of x the last one stands for those that are
 // missing: nobody asks for their columns.
+template <int Eights>
 struct Lane {
-  const std::uint16_t *low, *high, *x;
+  const std::uint16_t *low, *high, *x[Eights];
 };
 
+template <int Eights>
 struct Tile {
-  float sums[4] = {};
+  float sums[Eights][4] = {};
 
   template <int Steps>
-  __device__ void add(const Lane& at, Index input) {
-    uint4 low[Steps], high[Steps], x[Steps];
+  __device__ void add(const Lane<Eights>& at, Index input) {
+    uint4 low[Steps], high[Steps];
 #pragma unroll
     for (int s = 0; s < Steps; ++s) {
       low[s] = load_once(at.low + input + s * step_inputs);
       high[s] = load_once(at.high + input + s * step_inputs);
     }
 #pragma unroll
-    for (int s = 0; s < Steps; ++s)
-      x[s] = *reinterpret_cast<const uint4*>(at.x + input + s * step_inputs);
+    for (int eight = 0; eight < Eights; ++eight) {
+      uint4 x[Steps];
+      float(&mine)[4] = sums[eight];
 #pragma unroll
-    for (int s = 0; s < Steps; ++s) {
-      multiply_bfloat16(sums, {low[s].x, high[s].x, low[s].y, high[s].y}, {x[s].x, x[s].y}, sums);
-      multiply_bfloat16(sums, {low[s].z, high[s].z, low[s].w, high[s].w}, {x[s].z, x[s].w}, sums);
+      for (int s = 0; s < Steps; ++s)
+        x[s] = *reinterpret_cast<const uint4*>(at.x[eight] + input + s * step_inputs);
+#pragma unroll
+      for (int s = 0; s < Steps; ++s) {
+        multiply_bfloat16(mine, {low[s].x, high[s].x, low[s].y, high[s].y}, {x[s].x, x[s].y}, mine);
+        multiply_bfloat16(mine, {low[s].z, high[s].z, low[s].w, high[s].w}, {x[s].z, x[s].w}, mine);
+      }
     }
   }
   // The steps of this warp: four, then those of seven other warps.
-  __device__ void add_all(const Lane& at, Index inputs) {
+  __device__ void add_all(const Lane<Eights>& at, Index inputs) {
     const Index steps = inputs / step_inputs, apart = product_warps * steps_ahead;
     for (Index first = threadIdx.x / 32 * steps_ahead; first < steps; first += apart) {
       if (first + steps_ahead <= steps) {
-        add<steps_ahead>(at, first * step_inputs);
+        this->template add<steps_ahead>(at, first * step_inputs);
         continue;
       }
-      for (Index s = first; s < steps; ++s) add<1>(at, s * step_inputs);
+      for (Index s = first; s < steps; ++s) this->template add<1>(at, s * step_inputs);
     }
   }
 };
 
+// The sums of all warps for what this lane has of eight rows of x.
+template <int Eights, typename Ending>
+__device__ void end_eight(const InferProduct& p, const TileSums<Eights>& all, int eight,
+                          const Pair& pair, const Ending& ending) {
+  const int lane = static_cast<int>(threadIdx.x % 32), row = 8 * eight + 2 * (lane % 4);
+  float sum[4] = {};
+  for (unsigned from = 0; from < product_warps; ++from)
+    for (int i = 0; i < 4; ++i) sum[i] += all.value[from][lane][4 * eight + i];
+  if (row < p.rows) ending.put(row, pair, sum[0], sum[2]);
+  if (row + 1 < p.rows) ending.put(row + 1, pair, sum[1], sum[3]);
+}
+
 // The last tile's missing pairs read the last pair, and nobody asks for their sums.
-template <typename Ending>
+template <int Eights, typename Ending>
 __global__ void __launch_bounds__(block_threads, 2)
     infer_tiles(InferProduct p, Index pairs, Ending ending) {
-  CB_SHARED(TileSums, all);
+  CB_SHARED(TileSums<Eights>, all);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int g = lane / 4, t = lane % 4;
   const auto* w = static_cast<const std::uint16_t*>(p.w) + 8 * t;
-  const auto* x =
-      static_cast<const std::uint16_t*>(p.x) + min(Index{g}, p.rows - 1) * p.stride_x + 8 * t;
+  const auto* x = static_cast<const std::uint16_t*>(p.x) + 8 * t;
+  Lane<Eights> at{};
+  for (int eight = 0; eight < Eights; ++eight)
+    at.x[eight] = x + min(Index{8 * eight + g}, p.rows - 1) * p.stride_x;
   for (Index n = Index{blockIdx.x} * tile_pairs; n < pairs; n += Index{gridDim.x} * tile_pairs) {
     const Pair pair = ending.pair(min(n + g, pairs - 1));
-    Tile mine;
-    mine.add_all({w + pair.low * p.stride_w, w + pair.high * p.stride_w, x}, p.inputs);
-    for (int i = 0; i < 4; ++i) all.value[warp][lane][i] = mine.sums[i];
+    at.low = w + pair.low * p.stride_w;
+    at.high = w + pair.high * p.stride_w;
+    Tile<Eights> mine;
+    mine.add_all(at, p.inputs);
+    for (int i = 0; i < 4 * Eights; ++i) all.value[warp][lane][i] = mine.sums[i / 4][i % 4];
     __syncthreads();
-    if (warp == 0 && n + g < pairs) {
-      float sum[4] = {};
-      for (unsigned from = 0; from < product_warps; ++from)
-        for (int i = 0; i < 4; ++i) sum[i] += all.value[from][lane][i];
-      if (2 * t < p.rows) ending.put(2 * t, pair, sum[0], sum[2]);
-      if (2 * t + 1 < p.rows) ending.put(2 * t + 1, pair, sum[1], sum[3]);
-    }
+    if (warp < Eights && n + g < pairs) end_eight(p, all, warp, pair, ending);
     __syncthreads();  // the next tile writes the same variable
   }
 }
 
-inline bool tiles_take(const InferProduct& p) {
-  return p.narrow && p.inputs % step_inputs == 0 && comes_by_16(p);
-}
-
 template <typename Ending>
 int start_tiles(const InferProduct& p, Index pairs, const Ending& ending, void* stream) {
-  return launch<infer_tiles<Ending>>({blocks_for(pairs, tile_pairs), block_threads}, stream, p,
-                                     pairs, ending);
+  const Shape shape{blocks_for(pairs, tile_pairs), block_threads};
+  if (p.rows <= 8) return launch<infer_tiles<1, Ending>>(shape, stream, p, pairs, ending);
+  return launch<infer_tiles<2, Ending>>(shape, stream, p, pairs, ending);
 }
 
 }  // namespace cb::kernels::infer_detail

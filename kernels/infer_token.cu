@@ -6,58 +6,39 @@
 #include "kernels/launch.h"
 #include "kernels/layer_elements.h"
 #include "kernels/sixteen_bytes.h"
+#include "kernels/wide_block.h"
 
 namespace cb::kernels {
 namespace {
 
 using Index = std::int64_t;
 
-// A row of logits is long and there are few: a block has a row, with as many threads as there are.
-constexpr unsigned row_threads = 1024;
-struct RowTops {
-  float value[row_threads / 32];
-};
-
-__device__ float top_of_warp(float mine) {
-  for (int lanes = 16; lanes > 0; lanes /= 2) mine = fmaxf(mine, __shfl_xor_sync(~0U, mine, lanes));
-  return mine;
-}
-// All threads of the block must come, and may not come twice without a barrier in between.
-__device__ float top_of_row(float mine) {
-  CB_SHARED(RowTops, tops);
-  mine = top_of_warp(mine);
-  if (threadIdx.x % 32 == 0) tops.value[threadIdx.x / 32] = mine;
-  __syncthreads();
-  return top_of_warp(tops.value[threadIdx.x % 32]);
-}
-
 // Calls use(number, index) for each of a row's: four at once where they can be read so.
 template <typename Use>
 __device__ void each_of_row(const float* row, Index width, bool in_fours, Use use) {
   const Index fours = in_fours ? width / 4 : 0;
 #pragma unroll 4
-  for (Index i = threadIdx.x; i < fours; i += row_threads) {
+  for (Index i = threadIdx.x; i < fours; i += wide_threads) {
     const float4 four = reinterpret_cast<const float4*>(row)[i];
     use(four.x, 4 * i);
     use(four.y, 4 * i + 1);
     use(four.z, 4 * i + 2);
     use(four.w, 4 * i + 3);
   }
-  for (Index i = 4 * fours + threadIdx.x; i < width; i += row_threads) use(row[i], i);
+  for (Index i = 4 * fours + threadIdx.x; i < width; i += wide_threads) use(row[i], i);
 }
 
-// A NaN is no maximum.
-__global__ void __launch_bounds__(row_threads)
+__global__ void __launch_bounds__(wide_threads)
     infer_row_max(const float* logits, float* top, Index width, bool in_fours) {
   float mine = -INFINITY;
   each_of_row(logits + blockIdx.x * width, width, in_fours,
               [&mine](float x, Index) { mine = fmaxf(mine, x); });
-  mine = top_of_row(mine);
+  mine = wide_max(mine);
   if (threadIdx.x == 0) top[blockIdx.x] = mine;
 }
 
 // Numbers of tokens are exact in fp32. The first token is the largest of their negatives.
-__global__ void __launch_bounds__(row_threads) infer_choice(InferChoice c, bool in_fours) {
+__global__ void __launch_bounds__(wide_threads) infer_choice(InferChoice c, bool in_fours) {
   const Index r = blockIdx.x, first = c.first;
   if (r < c.rows) {
     const float top = c.top[r];
@@ -65,15 +46,14 @@ __global__ void __launch_bounds__(row_threads) infer_choice(InferChoice c, bool 
     each_of_row(c.logits + r * c.width, c.width, in_fours, [&mine, top, first](float x, Index i) {
       if (x == top) mine = fmaxf(mine, -static_cast<float>(first + i));
     });
-    mine = top_of_row(mine);
+    mine = wide_max(mine);
     if (threadIdx.x == 0) c.candidates[r] = mine == -INFINITY ? -FLT_MAX : mine;
   }
   if (r != 0) return;
   float marked = 0;
-  for (Index i = threadIdx.x; i < c.marks_count; i += row_threads)
+  for (Index i = threadIdx.x; i < c.marks_count; i += wide_threads)
     marked = fmaxf(marked, c.marks[i]);
-  __syncthreads();
-  marked = top_of_row(marked);
+  marked = wide_max(marked);
   if (threadIdx.x == 0) c.candidates[c.rows] = marked > 0 ? 1.0F : 0.0F;
 }
 
@@ -104,13 +84,14 @@ __global__ void __launch_bounds__(block_threads)
 int launch_infer_row_max(const float* logits, float* top, std::int64_t rows, std::int64_t width,
                          void* stream) {
   if (rows == 0) return cudaSuccess;
-  return launch<infer_row_max>({static_cast<unsigned>(rows), row_threads}, stream, logits, top,
+  return launch<infer_row_max>({static_cast<unsigned>(rows), wide_threads}, stream, logits, top,
                                width, stands_at_16(logits, width, 4));
 }
 
 int launch_infer_choice(const InferChoice& c, void* stream) {
   const auto blocks = static_cast<unsigned>(c.rows < 1 ? 1 : c.rows);
-  return launch<infer_choice>({blocks, row_threads}, stream, c, stands_at_16(c.logits, c.width, 4));
+  return launch<infer_choice>({blocks, wide_threads}, stream, c,
+                              stands_at_16(c.logits, c.width, 4));
 }
 
 int launch_infer_embed(const InferEmbedding& e, void* stream) {

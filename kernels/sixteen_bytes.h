@@ -37,6 +37,14 @@ struct Sixteen<true> {
   __device__ static float wide(std::uint16_t one) { return from_bfloat16(one); }
 };
 
+__device__ inline void load_four(float* to, const float* from) {
+  const float4 four = *reinterpret_cast<const float4*>(from);
+  to[0] = four.x;
+  to[1] = four.y;
+  to[2] = four.z;
+  to[3] = four.w;
+}
+
 inline bool stands_at_16(const void* data, std::int64_t stride, std::int64_t bytes) {
   return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(stride * bytes)) %
              16 ==

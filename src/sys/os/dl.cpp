@@ -29,6 +29,12 @@ std::string last_dl_error() {
   return text != nullptr ? text : "unknown reason";
 }
 
+// What the C library says of a file that it has found under the name: no other name stands for it.
+bool is_damaged(const std::string& reason) {
+  return reason.find("file too short") != std::string::npos ||
+         reason.find("invalid ELF header") != std::string::npos;
+}
+
 // False for a pipe or a device: the loader would wait until somebody writes to it.
 bool may_be_library(const std::string& name) {
   struct stat info {};
@@ -67,8 +73,9 @@ DynamicLibrary DynamicLibrary::open(const char* override_name,
       out.reason_.clear();
       return out;
     }
-    out.reason_ += (out.reason_.empty() ? "" : "; ") +
-                   (may_wait ? name + ": not a regular file" : last_dl_error());
+    const std::string why = may_wait ? name + ": not a regular file" : last_dl_error();
+    out.reason_ += (out.reason_.empty() ? "" : "; ") + why;
+    if (is_damaged(why)) break;
   }
   if (is_given) out.reason_ += fmt::format(" ({} is set)", override_name);
   return out;

@@ -40,8 +40,9 @@ std::unique_ptr<Backend<float>> generating_host() {
 
 // Each size differs from the others, so that a mixed-up one is seen; two heads share one of k, v.
 struct Tokens {
-  explicit Tokens(std::unique_ptr<Backend<float>> made, const Generation& g = {3, 7, 6})
-      : stage{.shape = {"small", 2, 12, 4, 2, 6, 10, 14}, .layout = {}, .batch = {}, .at = {}},
+  explicit Tokens(std::unique_ptr<Backend<float>> made, const Generation& g = {3, 7, 6},
+                  const Shape& shape = {"small", 2, 12, 4, 2, 6, 10, 14})
+      : stage{.shape = shape, .layout = {}, .batch = {}, .at = {}},
         backend(std::move(made)),
         comm(single_comm()),
         fabric(connect<float>(*comm, stage.layout, [] {})),
@@ -100,8 +101,9 @@ TEST_CASE("the GPU chooses the host's tokens: by own products and by the library
 }
 
 TEST_CASE("a layer of up to eight sequences is eight launches, with more of them fifteen") {
-  const auto launches_of_a_step = [](int64_t sequences, bool bf16) {
-    Tokens t(generating_gpu(bf16), {sequences, 3, 4});
+  const Shape small = {"small", 2, 12, 4, 2, 6, 10, 14}, of_32 = {"of_32", 2, 32, 2, 1, 16, 64, 14};
+  const auto launches_of_a_step = [](int64_t sequences, bool bf16, const Shape& shape) {
+    Tokens t(generating_gpu(bf16), {sequences, 3, 4}, shape);
     CHECK(t.generator().prefill().finite);
     CHECK(t.generator().step().finite);  // records
     const void* stream = dynamic_cast<GpuBackend&>(*t.backend).queue().stream().handle();
@@ -109,10 +111,13 @@ TEST_CASE("a layer of up to eight sequences is eight launches, with more of them
     CHECK(t.generator().step().finite);
     return fake_cuda_computed(const_cast<void*>(stream)) - before;
   };
-  const int few = launches_of_a_step(8, false);
-  CHECK(launches_of_a_step(9, false) - few == 2 * (15 - 8));
-  CHECK(launches_of_a_step(1, false) == few);
-  CHECK(launches_of_a_step(8, true) == few + 1);  // what the head multiplies is rounded
+  const int few = launches_of_a_step(8, false, small);
+  CHECK(launches_of_a_step(9, false, small) - few == 2 * (15 - 8));
+  CHECK(launches_of_a_step(1, false, small) == few);
+  // What the head multiplies is rounded; where tensor cores take the sizes, up to sixteen.
+  CHECK(launches_of_a_step(8, true, small) == few + 1);
+  CHECK(launches_of_a_step(16, true, of_32) == few + 1);
+  CHECK(launches_of_a_step(17, true, of_32) > few + 2 * (15 - 8));
 }
 
 TEST_CASE("what is recorded has the bits of what is not, for each position") {
@@ -166,8 +171,11 @@ TEST_CASE("a flipped bit of the GPU's cache is found; a NaN is located, with its
 }
 
 TEST_CASE("bf16: half the cache; near the pass without it, and the same bits again") {
-  for (const int64_t sequences : {3, 9}) {
-    Tokens wide(generating_gpu(), {sequences, 7, 6}), t(generating_gpu(true), {sequences, 7, 6});
+  const Shape small = {"small", 2, 12, 4, 2, 6, 10, 14}, of_32 = {"of_32", 2, 32, 2, 1, 16, 64, 14};
+  const std::pair<int64_t, Shape> kinds[] = {{3, small}, {9, small}, {3, of_32}, {13, of_32}};
+  for (const auto& [sequences, shape] : kinds) {
+    Tokens wide(generating_gpu(), {sequences, 7, 6}, shape),
+        t(generating_gpu(true), {sequences, 7, 6}, shape);
     wide.generate();
     t.generate();
     CHECK(2 * t.generator().cache_bytes() == wide.generator().cache_bytes());

@@ -105,20 +105,20 @@ class CudaBackend final : public GpuBackend {
     queue_->begin(Work::matmul);
     const auto [m, n, k] = p.shape;
     ++ledger_.matmuls[{m, n, k, p.transpose_a, p.transpose_b}];
-    if (settings_.generates && has_few_rows(p)) return multiply_few_rows(p);
-    products_.multiply({.m = m,
-                        .n = n,
-                        .k = k,
-                        .a = p.a,
-                        .lda = p.lda,
-                        .transpose_a = p.transpose_a,
-                        .b = p.b,
-                        .ldb = p.ldb,
-                        .transpose_b = p.transpose_b,
-                        .c = p.c,
-                        .ldc = p.ldc,
-                        .alpha = p.alpha,
-                        .beta = p.beta});
+    const cublaslt::RowMajorProduct product{.m = m,
+                                            .n = n,
+                                            .k = k,
+                                            .a = p.a,
+                                            .lda = p.lda,
+                                            .transpose_a = p.transpose_a,
+                                            .b = p.b,
+                                            .ldb = p.ldb,
+                                            .transpose_b = p.transpose_b,
+                                            .c = p.c,
+                                            .ldc = p.ldc,
+                                            .alpha = p.alpha,
+                                            .beta = p.beta};
+    if (!settings_.generates || !multiply_few_rows(product)) products_.multiply(product);
   }
 
   void rmsnorm(const float* x, const float* gain, float* y, float* scale, int64_t rows,
@@ -171,14 +171,16 @@ class CudaBackend final : public GpuBackend {
     attend(qkv, out, log_sums, s);
   }
   bool token_layer(const TokenLayer<float>& layer) override {
-    const AttentionShape& s = layer.attention;
-    if (!settings_.generates || s.batch > kernels::infer_most_rows) return false;
+    if (!settings_.generates) return false;
     const std::optional<TokenMatrices> matrices = matrices_of(layer);
     if (!matrices) return false;
-    for (const MatmulKey& key : TokenKernels::products_of(layer)) ++ledger_.matmuls[key];
+    const TokenProducts products(layer, *matrices, settings_.bf16);
+    if (!products.taken()) return false;
+    for (const MatmulKey& key : TokenProducts::keys_of(layer)) ++ledger_.matmuls[key];
     ++ledger_.attention_forwards;
+    const AttentionShape& s = layer.attention;
     require_angles(s);
-    token_kernels(s).layer(layer, *matrices, angles_.get(), angles_.get() + angle_count_);
+    token_kernels(s).layer(layer, products, angles_.get(), angles_.get() + angle_count_);
     return true;
   }
   void attention_backward(const float* qkv, const float* out, const float* dout,
@@ -340,25 +342,21 @@ class CudaBackend final : public GpuBackend {
         static_cast<double>(elements * passes * kFloat);
   }
   bool narrow_cache() const { return settings_.generates && settings_.bf16; }
-  bool has_few_rows(const Product<float>& p) const {
-    return p.shape.m <= kernels::infer_most_rows && !p.transpose_a && p.transpose_b &&
-           p.alpha == 1 && p.beta == 0;
-  }
-  void multiply_few_rows(const Product<float>& p) {
-    const auto [m, n, k] = p.shape;
-    cublaslt::RowMajorProduct product{.m = m,
-                                      .n = n,
-                                      .k = k,
-                                      .a = p.a,
-                                      .lda = p.lda,
-                                      .b = p.b,
-                                      .ldb = p.ldb,
-                                      .transpose_b = true};
-    const void* x = settings_.bf16 ? products_.rounded_a(product) : p.a;
-    const void* weights = settings_.bf16 ? products_.rounded_b(product) : p.b;
-    run(kernels::launch_infer_product(
-            {x, weights, p.c, m, n, k, product.lda, product.ldb, p.ldc, settings_.bf16}, stream()),
-        "infer_product");
+  // Own kernels compute products of few rows; false: this one they do not.
+  bool multiply_few_rows(const cublaslt::RowMajorProduct& given) {
+    const bool tiles = settings_.bf16 && given.k % kernels::infer_tile_inputs == 0;
+    const int64_t most = tiles ? kernels::infer_most_tile_rows : kernels::infer_most_rows;
+    if (given.transpose_a || !given.transpose_b || given.alpha != 1 || given.beta != 0 ||
+        given.m > most)
+      return false;
+    cublaslt::RowMajorProduct p = given;
+    const void* x = settings_.bf16 ? products_.rounded_a(p) : p.a;
+    const void* weights = settings_.bf16 ? products_.rounded_b(p) : p.b;
+    const kernels::InferProduct own{x,   weights, p.c,   p.m,   p.n,
+                                    p.k, p.lda,   p.ldb, p.ldc, settings_.bf16};
+    if (!kernels::infer_takes(own)) return false;
+    run(kernels::launch_infer_product(own, stream()), "infer_product");
+    return true;
   }
   TokenKernels token_kernels(const AttentionShape& s) {
     return {
@@ -369,7 +367,7 @@ class CudaBackend final : public GpuBackend {
   std::optional<TokenMatrices> matrices_of(const TokenLayer<float>& layer) {
     const LayerWeights<float>& w = layer.weights;
     if (!settings_.bf16) return TokenMatrices{w.qkv, w.out, w.gate_up, w.down};
-    const auto keys = TokenKernels::products_of(layer);
+    const auto keys = TokenProducts::keys_of(layer);
     const auto rounded = [&](const float* matrix, const MatmulKey& key) {
       return narrow_->of(matrix, key.n * key.k);
     };

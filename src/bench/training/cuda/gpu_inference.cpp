@@ -106,7 +106,8 @@ class GpuInference {
     add_infer_facts(record_, options_, point_);
     record_.facts["library"] = "cuBLASLt " + tools_.blas->version();
     record_.facts["precision"] = said(options_.bf16 ? "infer.bf16" : "train.plain_fp32");
-    record_.facts["products"] = said("infer.products", kernels::infer_most_rows);
+    record_.facts["products"] = said(
+        "infer.products", options_.bf16 ? kernels::infer_most_tile_rows : kernels::infer_most_rows);
     if (context_.comm.size() > 1) record_.facts["rank_map"] = tools_.rank_map;
     if (exchanges())
       record_.facts["collectives"] =

@@ -2,11 +2,32 @@
 
 #include <cmath>
 
-#include "kernels/infer.h"
-
 namespace cb::training {
+namespace {
 
-std::array<MatmulKey, 4> TokenKernels::products_of(const TokenLayer<float>& l) {
+kernels::InferProduct product(const void* x, const void* w, void* y, int64_t rows, int64_t outputs,
+                              int64_t inputs, bool narrow) {
+  return {x, w, y, rows, outputs, inputs, inputs, inputs, outputs, narrow};
+}
+
+}  // namespace
+
+TokenProducts::TokenProducts(const TokenLayer<float>& l, const TokenMatrices& w, bool narrow)
+    : qkv(product(l.normed, w.qkv, l.qkv, l.attention.batch, l.attention.stride(), l.hidden,
+                  narrow)),
+      out(product(l.attended, w.out, l.stream, l.attention.batch, l.hidden,
+                  l.attention.heads * l.attention.dim, narrow)),
+      gated(product(l.normed, w.gate_up, l.activated, l.attention.batch, l.feed_forward, l.hidden,
+                    narrow)),
+      down(product(l.activated, w.down, l.stream, l.attention.batch, l.hidden, l.feed_forward,
+                   narrow)) {}
+
+bool TokenProducts::taken() const {
+  return kernels::infer_takes(qkv) && kernels::infer_takes(out) && kernels::infer_takes(gated) &&
+         kernels::infer_takes(down);
+}
+
+std::array<MatmulKey, 4> TokenProducts::keys_of(const TokenLayer<float>& l) {
   const AttentionShape& s = l.attention;
   const auto key = [&](int64_t outputs, int64_t inputs) {
     return MatmulKey{s.batch, outputs, inputs, false, true};
@@ -25,25 +46,22 @@ void TokenKernels::attend(const float* q, const float* cache, float* out, const 
                  "infer_attention");
 }
 
-// What goes into a product is of bf16 if the product is: it takes half of the array's room.
-void TokenKernels::layer(const TokenLayer<float>& l, const TokenMatrices& matrices,
+void TokenKernels::layer(const TokenLayer<float>& l, const TokenProducts& products,
                          const float* cosines, const float* sines) const {
   const AttentionShape& s = l.attention;
-  const int64_t h = l.hidden, f = l.feed_forward, wide = s.heads * s.dim, rows = s.batch;
   void* const stream = queue.stream().handle();
   const auto normed = [&](const float* gain) {
-    queue.launched(kernels::launch_infer_norm({l.stream, gain, l.normed, rows, h, narrow}, stream),
-                   "infer_norm");
+    queue.launched(
+        kernels::launch_infer_norm({l.stream, gain, l.normed, s.batch, l.hidden, narrow}, stream),
+        "infer_norm");
   };
-  const auto onto_stream = [&](const float* x, const void* w, int64_t inputs, float* mark) {
-    queue.launched(kernels::launch_infer_onto_stream(
-                       {x, w, l.stream, rows, h, inputs, inputs, inputs, h, narrow}, mark, stream),
-                   "infer_onto_stream");
+  const auto onto_stream = [&](const kernels::InferProduct& p, float* mark) {
+    queue.launched(kernels::launch_infer_onto_stream(p, mark, stream), "infer_onto_stream");
   };
   queue.begin(Work::matmul);
   normed(l.weights.attention_gain);
   queue.launched(kernels::launch_infer_into_cache(
-                     {l.normed, matrices.qkv, l.qkv, rows, s.stride(), h, h, h, s.stride(), narrow},
+                     products.qkv,
                      {l.cache, cosines, sines, static_cast<const float*>(s.position), s.heads,
                       s.kv_heads, s.dim, s.past, s.capacity},
                      stream),
@@ -51,13 +69,10 @@ void TokenKernels::layer(const TokenLayer<float>& l, const TokenMatrices& matric
   queue.begin(Work::attention);
   attend(l.qkv, l.cache, l.attended, s, narrow);
   queue.begin(Work::matmul);
-  onto_stream(l.attended, matrices.out, wide, l.attention_mark);
+  onto_stream(products.out, l.attention_mark);
   normed(l.weights.feed_forward_gain);
-  queue.launched(
-      kernels::launch_infer_gated(
-          {l.normed, matrices.gate_up, l.activated, rows, f, h, h, h, f, narrow}, stream),
-      "infer_gated");
-  onto_stream(l.activated, matrices.down, f, l.feed_forward_mark);
+  queue.launched(kernels::launch_infer_gated(products.gated, stream), "infer_gated");
+  onto_stream(products.down, l.feed_forward_mark);
 }
 
 }  // namespace cb::training
