@@ -156,6 +156,8 @@ Status put_in(void* h, char* base, size_t* bytes, off_t* at, off_t* to, ssize_t*
   if (is("refuse")) return {5008, 0};
   if (is("lost")) return {0, 0};
   stream.put([=] {
+    __atomic_store_n(moved, 0, __ATOMIC_RELEASE);  // as cuFile 1.15 in compatibility mode
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
     const ssize_t n = transfer(h, base + *to, *bytes, *at, read);
     __atomic_store_n(moved, n < 0 ? -5011 : n, __ATOMIC_RELEASE);
   });

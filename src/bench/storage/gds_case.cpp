@@ -163,7 +163,9 @@ class GdsTransfer {
       return;
     }
     if (mode == "stream") {
-      stream_->run(file_, direction, memory_->data(), block_, requests, kBatchDeadline);
+      stream_->run(
+          file_, direction, memory_->data(), block_, requests, [this] { memory_->settle(); },
+          kBatchDeadline);
       calls_ += requests.size();
       return;
     }

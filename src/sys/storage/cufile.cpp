@@ -43,6 +43,7 @@ using AsyncTransfer = Status(void*, void*, size_t*, off_t*, off_t*, ssize_t*, vo
 // to 4 KiB.
 constexpr unsigned kAllFixedAndAligned = 0xF;
 // Not a valid count of bytes: it is in a slot until cuFile writes the request's result.
+constexpr double kShortStays = 1;  // seconds
 constexpr ssize_t kNotYet = std::numeric_limits<ssize_t>::min();
 
 void check(const Status& status, const std::string& what,
@@ -225,7 +226,8 @@ StreamQueue::~StreamQueue() {
 }
 
 void StreamQueue::run(const File& file, Direction direction, void* base, size_t bytes,
-                      const std::vector<Batch::Request>& requests, double deadline_seconds) {
+                      const std::vector<Batch::Request>& requests,
+                      const std::function<void()>& settle, double deadline_seconds) {
   slots_ = std::make_unique<std::vector<Slot>>();
   for (const Batch::Request& r : requests)
     slots_->push_back(
@@ -243,6 +245,7 @@ void StreamQueue::run(const File& file, Direction direction, void* base, size_t 
   }
   // Requests before a refused one must come back too before their slots are freed.
   try {
+    settle();
     for (size_t i = 0; i < put_in; ++i) wait(file, slots_->at(i), until);
   } catch (...) {
     abandon(std::move(slots_));
@@ -276,11 +279,23 @@ void StreamQueue::put(const File& file, Direction direction, void* base, Slot& s
                     slot.file_offset, file.path()));
 }
 
-// The library writes the count from another thread when the stream reaches the request.
+// The library writes the count from another thread, in compatibility mode first as 0 (cuFile 1.15):
+// a short one is final when it has stayed.
 void StreamQueue::wait(const File& file, Slot& slot, double until) {
   const std::atomic_ref<ssize_t> moved(slot.moved);
-  while (moved.load(std::memory_order_acquire) == kNotYet) {
-    if (monotonic_seconds() > until)
+  double short_since = 0;
+  while (true) {
+    const ssize_t count = moved.load(std::memory_order_acquire);
+    const double now = monotonic_seconds();
+    if (count == static_cast<ssize_t>(slot.bytes) || (count < 0 && count != kNotYet)) return;
+    if (count == kNotYet) {
+      short_since = 0;
+    } else if (short_since == 0) {
+      short_since = now;
+    } else if (now - short_since > kShortStays) {
+      return;
+    }
+    if (now > until)
       throw Error(fmt::format("cuFile stream request at offset {} of {} did not come back in time; "
                               "next: look at cufile.log and the GPU's health",
                               slot.file_offset, file.path()),

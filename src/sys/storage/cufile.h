@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -150,10 +151,12 @@ class StreamQueue {
   StreamQueue(const StreamQueue&) = delete;
   StreamQueue& operator=(const StreamQueue&) = delete;
 
-  // Queues all requests and waits for all, at most `deadline_seconds`. Throws Error naming the
-  // request that was refused, failed, was short, or did not come back.
+  // Queues all requests, calls `settle`, which waits for the stream, and waits for all counts, at
+  // most `deadline_seconds`. Throws Error naming the request that was refused, failed, was short,
+  // or did not come back.
   void run(const File& file, Direction direction, void* base, size_t bytes,
-           const std::vector<Batch::Request>& requests, double deadline_seconds);
+           const std::vector<Batch::Request>& requests, const std::function<void()>& settle,
+           double deadline_seconds);
 
  private:
   // cuFile reads it when the request's turn comes and writes it when the request is done: it must
