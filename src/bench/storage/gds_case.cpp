@@ -113,7 +113,7 @@ class GdsTransfer {
     batch_.emplace(driver, static_cast<unsigned>(depth_));
     // Older libraries have none, which is no matter where it is not asked for.
     if (std::find(modes.begin(), modes.end(), "stream") != modes.end())
-      stream_.emplace(driver, memory_->stream());
+      stream_.emplace(driver, memory_->stream(), [this] { memory_->settle(); });
   }
 
   std::string where() const { return memory_->name(); }
@@ -163,9 +163,7 @@ class GdsTransfer {
       return;
     }
     if (mode == "stream") {
-      stream_->run(
-          file_, direction, memory_->data(), block_, requests, [this] { memory_->settle(); },
-          kBatchDeadline);
+      stream_->run(file_, direction, memory_->data(), block_, requests, kBatchDeadline);
       calls_ += requests.size();
       return;
     }

@@ -216,7 +216,8 @@ void Batch::run(const File& file, Direction direction, void* base, size_t bytes,
   }
 }
 
-StreamQueue::StreamQueue(const Driver& driver, void* stream) : driver_(driver), stream_(stream) {
+StreamQueue::StreamQueue(const Driver& driver, void* stream, std::function<void()> settle)
+    : driver_(driver), stream_(stream), settle_(std::move(settle)) {
   check(driver.need<StreamRegister>("cuFileStreamRegister")(stream, kAllFixedAndAligned),
         "registering a stream");
 }
@@ -226,8 +227,7 @@ StreamQueue::~StreamQueue() {
 }
 
 void StreamQueue::run(const File& file, Direction direction, void* base, size_t bytes,
-                      const std::vector<Batch::Request>& requests,
-                      const std::function<void()>& settle, double deadline_seconds) {
+                      const std::vector<Batch::Request>& requests, double deadline_seconds) {
   slots_ = std::make_unique<std::vector<Slot>>();
   for (const Batch::Request& r : requests)
     slots_->push_back(
@@ -245,7 +245,7 @@ void StreamQueue::run(const File& file, Direction direction, void* base, size_t 
   }
   // Requests before a refused one must come back too before their slots are freed.
   try {
-    settle();
+    if (settle_) settle_();
     for (size_t i = 0; i < put_in; ++i) wait(file, slots_->at(i), until);
   } catch (...) {
     abandon(std::move(slots_));

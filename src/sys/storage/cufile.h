@@ -145,18 +145,16 @@ class Batch {
 // are fixed when a request is queued and are multiples of 4 KiB.
 class StreamQueue {
  public:
-  // `stream` is a cudaStream_t; null is the default stream.
-  StreamQueue(const Driver& driver, void* stream);
+  // `stream` is a cudaStream_t; null is the default stream. `settle` waits for it, with a deadline.
+  StreamQueue(const Driver& driver, void* stream, std::function<void()> settle = {});
   ~StreamQueue();
   StreamQueue(const StreamQueue&) = delete;
   StreamQueue& operator=(const StreamQueue&) = delete;
 
-  // Queues all requests, calls `settle`, which waits for the stream, and waits for all counts, at
-  // most `deadline_seconds`. Throws Error naming the request that was refused, failed, was short,
-  // or did not come back.
+  // Queues all requests and waits for all, at most `deadline_seconds`. Throws Error naming the
+  // request that was refused, failed, was short, or did not come back.
   void run(const File& file, Direction direction, void* base, size_t bytes,
-           const std::vector<Batch::Request>& requests, const std::function<void()>& settle,
-           double deadline_seconds);
+           const std::vector<Batch::Request>& requests, double deadline_seconds);
 
  private:
   // cuFile reads it when the request's turn comes and writes it when the request is done: it must
@@ -173,6 +171,7 @@ class StreamQueue {
 
   const Driver& driver_;
   void* stream_;
+  std::function<void()> settle_;
   // outlive this object if a request never came back
   std::unique_ptr<std::vector<Slot>> slots_ = {};
 };
