@@ -24,7 +24,7 @@ inline constexpr std::int64_t infer_tile_inputs = 32;
 // Whether 16 bytes can be read at once from each row of x and w.
 inline bool infer_comes_by_16(const InferProduct& p) {
   const auto places = reinterpret_cast<std::uintptr_t>(p.x) | reinterpret_cast<std::uintptr_t>(p.w);
-  const std::int64_t strides = p.stride_w | (p.rows > 1 ? p.stride_x : 0);
+  const std::int64_t strides = p.stride_w | p.stride_x;
   return places % 16 == 0 && strides * (p.narrow ? 2 : 4) % 16 == 0;
 }
 // Whether tensor cores compute it.
@@ -37,7 +37,8 @@ inline bool infer_takes(const InferProduct& p) {
 }
 int launch_infer_product(const InferProduct& p, void* stream);
 
-// A layer's products with what stands behind them. Each gives what separate kernels do, to the bit.
+// A layer's products with what stands behind them. Each gives what separate kernels do, within
+// rounding.
 // q, k and v: q is turned by its position and goes to y, k is turned too and goes with v into the
 // cache, of bf16 if w is. outputs: (heads + 2·kv_heads)·dim.
 struct InferCache {

@@ -1,5 +1,5 @@
 // What a decoder does to single elements: the same for whole arrays (train_rows.cu) and where a
-// product ends (infer_layer.cu), to the bit.
+// product ends (infer_layer.cu).
 #pragma once
 
 #include <cmath>

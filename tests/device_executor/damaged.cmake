@@ -1,4 +1,4 @@
-# Each is found: tests/unit/kernels/executor_test.cpp.
+# Each is found: tests/unit/kernels/damaged_test.cpp and infer_layer_run_test.cpp.
 cb_damaged_kernel(no_first_barrier sm_chain "  __syncthreads();\n  Wide mine" "  Wide mine")
 cb_damaged_kernel(no_second_barrier sm_chain "  atomicAdd(&sum, mine);\n  __syncthreads();" "  atomicAdd(&sum, mine);")
 cb_damaged_kernel(no_atomic sm_chain "atomicAdd(&sum, mine);" "sum += mine;")

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "kernels/infer.h"
 #include "kernels/pattern.h"
@@ -74,40 +75,6 @@ void check_product(std::int64_t rows, std::int64_t outputs, std::int64_t inputs)
   }
 }
 
-void check_attention() {
-  const std::int64_t sequences = 2, heads = 8, kv_heads = 2, dim = 128, capacity = 300, past = 270;
-  const std::int64_t stride = (heads + 2 * kv_heads) * dim, kept = 2 * kv_heads * dim;
-  const std::int64_t count = sequences * capacity * kept;
-  float *q = eighths(sequences * stride, 1), *cache = eighths(count, 2),
-        *out = eighths(sequences * heads * dim, 3), *position = eighths(1, 4),
-        *parts = eighths(infer_attention_parts(sequences, heads, dim, capacity), 5);
-  const void* kinds[] = {cache, narrow_copy(cache, count)};
-  finished(0, "narrow");
-  *position = past;
-  for (const bool narrow : {false, true}) {
-    finished(launch_infer_attention({q, kinds[narrow], out, parts, position, sequences, heads,
-                                     kv_heads, dim, stride, 0, capacity, 0.1F, narrow},
-                                    nullptr),
-             "infer_attention");
-    for (std::int64_t b = 0; b < sequences; ++b)
-      for (std::int64_t h = 0; h < heads; ++h) {
-        const float* k = cache + b * capacity * kept + h / (heads / kv_heads) * dim;
-        double total = 0, sums[128] = {};
-        for (std::int64_t p = 0; p <= past; ++p) {
-          double score = 0;
-          for (std::int64_t i = 0; i < dim; ++i)
-            score += double(q[b * stride + h * dim + i]) * k[p * kept + i];
-          const double weight = std::exp(0.1 * score);
-          total += weight;
-          for (std::int64_t i = 0; i < dim; ++i)
-            sums[i] += weight * k[p * kept + kv_heads * dim + i];
-        }
-        for (std::int64_t i = 0; i < dim; ++i)
-          near(out[(b * heads + h) * dim + i], sums[i] / total, "attention over a cache");
-      }
-  }
-}
-
 // Arrays of a layer in the type of its products.
 struct Operand {
   float* wide;
@@ -131,6 +98,69 @@ void all_near(const void* got, const void* wanted, std::int64_t count, bool bf16
     require(std::abs(is - should) <= (bf16 ? 0.01 : 2e-5) * std::fmax(1, std::abs(should)), what,
             i);
   }
+}
+
+void check_attention(std::int64_t dim) {
+  const std::int64_t sequences = 2, heads = 8, kv_heads = 2, capacity = 1100, past = 1001;
+  const std::int64_t stride = (heads + 2 * kv_heads) * dim, kept = 2 * kv_heads * dim;
+  const Operand cache(sequences * capacity * kept, 2);
+  float *q = eighths(sequences * stride, 1), *out = eighths(sequences * heads * dim, 3),
+        *position = eighths(1, 4),
+        *parts = eighths(infer_attention_parts(sequences, heads, dim, capacity), 5);
+  auto* narrow_out = room_for<std::uint16_t>(sequences * heads * dim);
+  finished(0, "narrow");
+  *position = past;
+  for (const bool narrow : {false, true}) {
+    InferAttention a{q,   cache.of(narrow), out, parts,    position, sequences, heads, kv_heads,
+                     dim, stride,           0,   capacity, 0.1F,     narrow};
+    finished(launch_infer_attention(a, nullptr), "infer_attention");
+    for (std::int64_t b = 0; b < sequences; ++b)
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const float* k = cache.wide + b * capacity * kept + h / (heads / kv_heads) * dim;
+        double total = 0;
+        std::vector<double> sums(dim);
+        for (std::int64_t p = 0; p <= past; ++p) {
+          double score = 0;
+          for (std::int64_t i = 0; i < dim; ++i)
+            score += double(q[b * stride + h * dim + i]) * k[p * kept + i];
+          const double weight = std::exp(0.1 * score);
+          total += weight;
+          for (std::int64_t i = 0; i < dim; ++i)
+            sums[i] += weight * k[p * kept + kv_heads * dim + i];
+        }
+        for (std::int64_t i = 0; i < dim; ++i)
+          near(out[(b * heads + h) * dim + i], sums[i] / total, "attention over a cache");
+      }
+    const void* wanted = narrow_copy(out, sequences * heads * dim);
+    a.out = narrow_out;
+    a.narrow_out = true;
+    finished(launch_infer_attention(a, nullptr), "infer_attention in bf16");
+    all_near(narrow_out, wanted, sequences * heads * dim, true, "attention in bf16");
+  }
+}
+
+// The largest logit, the choice of the first one that is as large, and the mark of a NaN.
+void check_choice(std::int64_t width) {
+  const std::int64_t rows = 3, first = 7;
+  float *logits = eighths(rows * width, 1), *top = eighths(rows, 2), *marks = eighths(5, 3),
+        *candidates = eighths(rows + 1, 4);
+  for (std::int64_t r = 0; r < rows; ++r) logits[r * width + width - 1 - r] = 2;
+  logits[width - 2] = 2;
+  for (int i = 0; i < 5; ++i) marks[i] = 0;
+  finished(launch_infer_row_max(logits, top, rows, width, nullptr), "infer_row_max");
+  finished(launch_infer_choice({logits, top, marks, candidates, rows, width, first, 5}, nullptr),
+           "infer_choice");
+  const std::int64_t chosen[] = {width - 2, width - 2, width - 3};
+  for (std::int64_t r = 0; r < rows; ++r) {
+    require(top[r] == 2, "the largest logit", top[r]);
+    require(candidates[r] == -static_cast<float>(first + chosen[r]), "the choice", candidates[r]);
+  }
+  require(candidates[rows] == 0, "no mark");
+  finished(launch_infer_mark(logits, rows * width, marks + 4, nullptr), "infer_mark");
+  require(marks[4] == 0, "no mark");
+  logits[rows * width - 1] = NAN;
+  finished(launch_infer_mark(logits, rows * width, marks + 4, nullptr), "infer_mark");
+  require(marks[4] == 1, "a mark");
 }
 
 // A layer's launches against the separate kernels.
@@ -264,7 +294,9 @@ int main() {
     check_norm(rows, 777);
   }
   check_layer(16, true);
-  check_attention();
+  for (const std::int64_t dim : {6, 32, 64, 128, 256}) check_attention(dim);
+  check_choice(128256);
+  check_choice(1003);
   for (const std::int64_t rows : {1, 2, 4, 8}) {
     print_rates(rows, false);
     print_rates(rows, true);

@@ -128,8 +128,8 @@ class Backend {
                                 const AttentionShape&) = 0;
   // Of an element of the cache.
   virtual int64_t cached_bytes() const { return sizeof(Real); }
-  // Computes the layer in fewer steps than by the other calls, and gives what they give. False: it
-  // has done nothing.
+  // Computes the layer in fewer steps than by the other calls, and gives what they give, within
+  // rounding. False: it has done nothing.
   virtual bool token_layer(const TokenLayer<Real>&) { return false; }
   virtual void attention_backward(const Real* qkv, const Real* out, const Real* dout,
                                   const Real* log_sums, Real* dqkv, const AttentionShape&) = 0;

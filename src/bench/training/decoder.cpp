@@ -191,7 +191,7 @@ void Decoder<Real>::attend(int64_t local, LayerTape<Real>& t, const KvCache<Real
 template <typename Real>
 bool Decoder<Real>::token_layer(int64_t local, Real* stream, LayerTape<Real>& t,
                                 int64_t micro_batch, const KvCache<Real>& cache) {
-  if (stage_.batch.sequence != 1 || stage_.layout.tensor > 1) return false;
+  if (!stage_.forward_only || stage_.batch.sequence != 1 || stage_.layout.tensor > 1) return false;
   Real* const attention = watch_.only_mark(place(Part::forward_attention, local, micro_batch));
   Real* const feed_forward =
       watch_.only_mark(place(Part::forward_feed_forward, local, micro_batch));

@@ -29,10 +29,13 @@ std::string last_dl_error() {
   return text != nullptr ? text : "unknown reason";
 }
 
-// What the C library says of a file that it has found under the name: no other name stands for it.
-bool is_damaged(const std::string& reason) {
-  return reason.find("file too short") != std::string::npos ||
-         reason.find("invalid ELF header") != std::string::npos;
+// Whether the C library has found a file under the name, and not one that it needs, and there is no
+// ELF header in it.
+bool is_damaged(const std::string& name, const std::string& reason) {
+  const std::string file = reason.substr(0, reason.find(": "));
+  const bool is_it = file == name || file.ends_with("/" + name);
+  return is_it && (reason.find("file too short") != std::string::npos ||
+                   reason.find("invalid ELF header") != std::string::npos);
 }
 
 // False for a pipe or a device: the loader would wait until somebody writes to it.
@@ -75,7 +78,7 @@ DynamicLibrary DynamicLibrary::open(const char* override_name,
     }
     const std::string why = may_wait ? name + ": not a regular file" : last_dl_error();
     out.reason_ += (out.reason_.empty() ? "" : "; ") + why;
-    if (is_damaged(why)) break;
+    if (is_damaged(name, why)) break;
   }
   if (is_given) out.reason_ += fmt::format(" ({} is set)", override_name);
   return out;

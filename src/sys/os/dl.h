@@ -16,8 +16,8 @@ class DynamicLibrary {
   enum class Names { local, global };
 
   // If the environment variable `override_name` is set, tries only its path; otherwise tries each
-  // of `names`, where the loader searches them. A file that is no library ends the search: another
-  // library under a later name is not the one that the site means.
+  // of `names`, where the loader searches them. A file without an ELF header ends the search:
+  // another library under a later name is not the one that the site means.
   static DynamicLibrary open(const char* override_name, const std::vector<std::string>& names,
                              Names visible = Names::local);
 

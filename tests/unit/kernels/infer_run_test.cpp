@@ -27,9 +27,10 @@ struct ProductSize {
 // One row of the weights for a warp, inputs below and beyond a warp's loads, with and without a
 // rest, and strides that no vector divides. Of bf16 those of 32, 128, 288 and 1312 inputs take
 // tensor cores: a warp, four steps of one, a rest of steps, a second turn.
-constexpr ProductSize kFewRows[] = {{1, 1, 1},   {1, 17, 128}, {2, 5, 264},
-                                    {3, 16, 35}, {8, 33, 40},  {5, 2, 1032},
-                                    {8, 33, 32}, {3, 16, 288}, {4, 18, 1312}};
+constexpr ProductSize kFewRows[] = {{1, 1, 1},     {1, 17, 128}, {2, 5, 264},  {3, 16, 35},
+                                    {8, 33, 40},   {5, 2, 1032}, {8, 33, 32},  {3, 16, 288},
+                                    {4, 18, 1312}, {1, 5, 1100}, {2, 5, 1100}, {13, 18, 1312},
+                                    {9, 3, 288},   {16, 5, 32}};
 
 std::vector<double> product_of(DeviceArray<float>& x, const std::vector<float>& w,
                                const ProductSize& s, std::int64_t gap) {
@@ -61,7 +62,8 @@ TEST_CASE("a product of few rows, of fp32 and of bf16 weights") {
           DeviceArray<std::uint16_t> bits(wide.size(), "w of bf16"), x_bits(x.size(), "x of bf16");
           for (std::size_t i = 0; i < x.size(); ++i) x[i] = eighth(i, 1);
           for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = eighth(i, 2);
-          if (s.rows > 1) x[at(s.inputs + gap)] = kNan;  // in row 1 alone
+          for (std::int64_t row = 1; row < s.rows; row += 8)  // in these rows alone
+            x[at(row * (s.inputs + gap))] = kNan;
           for (std::size_t i = 0; i < wide.size(); ++i) bits[i] = bits_of(wide[i]);
           for (std::size_t i = 0; i < x.size(); ++i) x_bits[i] = bits_of(x[i]);
           for (float& to : y) to = 7;
@@ -83,7 +85,7 @@ TEST_CASE("a product of few rows, of fp32 and of bf16 weights") {
 }
 
 TEST_CASE("a row's result has the same bits whatever stands beside it; more rows are refused") {
-  const std::int64_t inputs = 320, outputs = 3;
+  const std::int64_t inputs = 1120, outputs = 3;
   for (const bool narrow : {false, true}) {
     const std::int64_t most = narrow ? infer_most_tile_rows : infer_most_rows;
     DeviceArray<std::uint16_t> x(at(most * inputs * 2), "x"), w(at(outputs * inputs * 2), "w");
@@ -93,14 +95,19 @@ TEST_CASE("a row's result has the same bits whatever stands beside it; more rows
     for (std::size_t i = 0; i < w.size(); ++i) w[i] = bits_of(number(i, 2));
     InferProduct p{x.data(), w.data(), y.data(), most,    outputs,
                    inputs,   inputs,   inputs,   outputs, narrow};
-    REQUIRE(launch_infer_product(p, nullptr) == 0);
-    p.rows = 1;
-    p.y = alone.data();
-    for (std::int64_t r = 0; r < most; ++r) {
-      p.x = x.data() + r * inputs * each;
+    for (std::int64_t rows = 1; rows <= most; ++rows) {
+      p.rows = rows;
+      p.x = x.data();
+      p.y = y.data();
       REQUIRE(launch_infer_product(p, nullptr) == 0);
-      for (std::int64_t n = 0; n < outputs; ++n) CHECK(alone[at(n)] == y[at(r * outputs + n)]);
+      p.rows = 1;
+      p.y = alone.data();
+      p.x = x.data() + (rows - 1) * inputs * each;
+      REQUIRE(launch_infer_product(p, nullptr) == 0);
+      for (std::int64_t n = 0; n < outputs; ++n)
+        CHECK(alone[at(n)] == y[at((rows - 1) * outputs + n)]);
     }
+    p.x = x.data();
     p.rows = most + 1;
     CHECK(launch_infer_product(p, nullptr) != 0);
     p.rows = infer_most_rows + 1;
@@ -198,21 +205,51 @@ TEST_CASE("attention over a cache of fp32 and bf16, by a number of the host and 
       }
 }
 
+TEST_CASE("more chunks than the join holds weights of at a time") {
+  const std::int64_t capacity = 65700, past = 65650;  // 1,026 chunks
+  DeviceArray<float> q(2, "q"), cache(at(capacity * 4), "cache"), out(2, "out"),
+      parts(at(infer_attention_parts(1, 1, 2, capacity)), "parts");
+  fill(q, 1);
+  fill(cache, 2);
+  const InferAttention a{q.data(), cache.data(), out.data(), parts.data(), nullptr, 1, 1, 1, 2, 4,
+                         past,     capacity,     1,          false};
+  REQUIRE(launch_infer_attention(a, nullptr) == 0);
+  CHECK(wrong(out, attention_of(a, {q.begin(), q.end()}, {cache.begin(), cache.end()})) == 0);
+}
+
 TEST_CASE("a NaN of a seen position is in the heads that see it, one behind it is in none") {
-  in_every_order([] {
-    DeviceArray<float> q(12, "q"), cache(70 * 8, "cache"), out(8, "out"),
-        parts(at(infer_attention_parts(1, 4, 2, 70)), "parts");
-    fill(q, 1);
-    fill(cache, 2);
-    cache[66 * 8 + 2] = kNan;  // a key of the second pair of heads
-    InferAttention a{q.data(), cache.data(), out.data(), parts.data(), nullptr, 1,    4, 2,
-                     2,        16,           65,         70,           1,       false};
-    REQUIRE(launch_infer_attention(a, nullptr) == 0);
-    for (const float value : out) CHECK(std::isfinite(value));
-    a.past = 66;
-    REQUIRE(launch_infer_attention(a, nullptr) == 0);
-    for (std::size_t i = 0; i < 8; ++i) CHECK(std::isnan(out[i]) == (i >= 4));
-  });
+  for (const std::int64_t dim : {2, 32, 64, 128, 256})
+    for (const bool narrow : {false, true}) {
+      CAPTURE(dim);
+      CAPTURE(narrow);
+      in_every_order([&] {
+        DeviceArray<float> q(at(6 * dim), "q"), wide(at(70 * 4 * dim), "cache"),
+            out(at(4 * dim), "out"), parts(at(infer_attention_parts(1, 4, dim, 70)), "parts");
+        DeviceArray<std::uint16_t> bits(wide.size(), "cache of bf16");
+        fill(q, 1);
+        fill(wide, 2);
+        for (std::size_t i = at(66 * 4 * dim + dim); i < wide.size(); ++i) wide[i] = kNan;
+        for (std::size_t i = 0; i < wide.size(); ++i) bits[i] = bits_of(wide[i]);
+        // Of position 66 the second pair of heads has NaN as a key; nobody sees what is behind.
+        for (std::int64_t i = 2 * dim; i < 4 * dim; ++i) {
+          wide[at(66 * 4 * dim + i)] = 0;
+          bits[at(66 * 4 * dim + i)] = 0;
+        }
+        InferAttention a{q.data(),   narrow ? static_cast<const void*>(bits.data()) : wide.data(),
+                         out.data(), parts.data(),
+                         nullptr,    1,
+                         4,          2,
+                         dim,        8 * dim,
+                         65,         70,
+                         1,          narrow};
+        REQUIRE(launch_infer_attention(a, nullptr) == 0);
+        for (const float value : out) CHECK(std::isfinite(value));
+        a.past = 66;
+        REQUIRE(launch_infer_attention(a, nullptr) == 0);
+        for (std::size_t i = 0; i < out.size(); ++i)
+          CHECK(std::isnan(out[i]) == (i >= at(2 * dim)));
+      });
+    }
 }
 
 TEST_CASE("the first of the largest logits is chosen, and its row of the table follows") {
@@ -266,7 +303,8 @@ TEST_CASE("the largest of a row, of fewer numbers than threads and of more; no N
 }
 
 TEST_CASE("a number that is not finite sets the mark, from any place; finite ones leave it") {
-  for (const std::size_t size : {std::size_t{1}, std::size_t{256}, std::size_t{1000}})
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{256}, std::size_t{1003}, std::size_t{9001}})
     in_every_order([&] {
       DeviceArray<float> x(size, "x"), mark(1, "mark");
       fill(x, 1);

@@ -100,7 +100,7 @@ TEST_CASE("the GPU chooses the host's tokens: by own products and by the library
   }
 }
 
-TEST_CASE("a layer of up to eight sequences is eight launches, with more of them fifteen") {
+TEST_CASE("a layer of few sequences is eight launches, with more of them fifteen") {
   const Shape small = {"small", 2, 12, 4, 2, 6, 10, 14}, of_32 = {"of_32", 2, 32, 2, 1, 16, 64, 14};
   const auto launches_of_a_step = [](int64_t sequences, bool bf16, const Shape& shape) {
     Tokens t(generating_gpu(bf16), {sequences, 3, 4}, shape);

@@ -101,13 +101,21 @@ class GpuInference {
  private:
   bool exchanges() const { return options_.layout.tensor > 1; }
 
+  // Rows that own kernels take of each of a layer's products.
+  int64_t most_own_rows() const {
+    const AttentionShape a = stage_.attention();
+    for (const int64_t inputs : {stage_.shape.hidden, a.heads * a.dim, stage_.feed_forward()})
+      if (!options_.bf16 || inputs % kernels::infer_tile_inputs != 0)
+        return kernels::infer_most_rows;
+    return kernels::infer_most_tile_rows;
+  }
+
   void add_facts() {
     tools_.session.describe(record_);
     add_infer_facts(record_, options_, point_);
     record_.facts["library"] = "cuBLASLt " + tools_.blas->version();
     record_.facts["precision"] = said(options_.bf16 ? "infer.bf16" : "train.plain_fp32");
-    record_.facts["products"] = said(
-        "infer.products", options_.bf16 ? kernels::infer_most_tile_rows : kernels::infer_most_rows);
+    record_.facts["products"] = said("infer.products", most_own_rows());
     if (context_.comm.size() > 1) record_.facts["rank_map"] = tools_.rank_map;
     if (exchanges())
       record_.facts["collectives"] =
