@@ -61,8 +61,11 @@ Evidence uniform_evidence(const Campaign& campaign, const HostNames& names,
       evidence.gaps.push_back({"", {"gap.unread", {name}}});
       continue;
     }
-    for (size_t i = 1; i < values.groups.size(); ++i)
-      add_difference(evidence, name, values.groups[i], values.groups[0]);
+    const std::vector<ValueGroup>& groups = values.groups;
+    // Where two values are equally frequent nobody knows which is the right one: all are named.
+    const bool tie = groups.size() > 1 && groups[0].hosts.size() == groups[1].hosts.size();
+    for (size_t i = tie ? 0 : 1; i < groups.size(); ++i)
+      add_difference(evidence, name, groups[i], groups[i == 0 ? 1 : 0]);
   }
   return evidence;
 }

@@ -50,7 +50,7 @@ def of_a_node(name):
     return ({kind: word.replace("@3", "@GPU")}, criterion, "gpu", *more, *ALSO.get(name, ()))
 
 
-# What keeps a host from being measured: what is changed on it, what the report must say of it, and the profiles that meet it. A criterion
+# What keeps a host from being measured: what is changed on it, what the report must say of it, the profiles that meet it, and what may fail. A criterion
 # is left open, and the text that says why names the host and no other.
 NCCL, GDS = ("nccl-",), ("gds",)
 OF_A_JOB = {
@@ -61,9 +61,9 @@ OF_A_JOB = {
     "a kernel never ends": ({"cuda": "hang@GPU=4"}, "nothing has moved", NCCL),
     "somebody has a GPU's memory": ({"cuda": "memory@GPU=1000"}, "1000 B free", NCCL),
     "the host does not answer": ({"cut": True}, "it wrote no record file", NCCL + GDS),
-    "NCCL is damaged": ({"library": "damaged"}, "libnccl", NCCL),
-    "NCCL loses a rank": ({"nccl": "error=3:2"}, "remote process exited", NCCL),
     "NCCL finds a GPU twice": ({"nccl": "duplicate"}, "two ranks on one GPU", NCCL),
+    "NCCL loses a rank": ({"nccl": "error=3:2"}, "remote process exited", NCCL),
+    "NCCL is damaged": ({"library": "damaged"}, "libnccl", NCCL, "nccl.uniform", "matrix.uniform"),
     "a rank of NCCL stands still": ({"nccl": "hang=3:2"}, "nothing has moved", NCCL),
     "a rank does not reach the others": ({"nccl": "init_hang=3"}, "nothing has moved", NCCL),
     "no GPU": ({"cuda": "devices=0"}, "no GPU", GDS),
@@ -83,7 +83,7 @@ def meets(name, profile):
     return profile.startswith(OF_A_JOB[name][2])
 
 
-FAULTS = OF_A_FLEET | {name: (changes, said, "job") for name, (changes, said, _) in OF_A_JOB.items()} | {name: of_a_node(name) for name in OF_A_NODE if name not in OF_A_FLEET and name != "a tenth slower"}
+FAULTS = OF_A_FLEET | {name: (changes, said, "job", *may) for name, (changes, said, _, *may) in OF_A_JOB.items()} | {name: of_a_node(name) for name in OF_A_NODE if name not in OF_A_FLEET and name != "a tenth slower"}
 SECOND = 1  # index of the host that has a fleet's own faults
 
 

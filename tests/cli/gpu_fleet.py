@@ -206,13 +206,15 @@ def named(part, kind, host, gpu):
     return part == kind if kind == "cluster" or kind.startswith("rail") else host in part
 
 
-def explains(fault, criterion, part, host):
-    """Whether a part may fail by a criterion because of the fault."""
+def explains(fault, criterion, part, hosts, host):
+    """Whether a part may fail by a criterion because of the fault. Of two hosts that differ both are named."""
     _, own, kind, *more = FAULTS[fault]
     if criterion.removesuffix(".after") != own and not any(criterion.startswith(m) for m in more):
         return False
     wide = ("nccl.all.", "matrix.domain.")  # what all hosts have together, the rest of a domain too
-    return kind in ("cluster", "all hosts") or kind.startswith("rail") or criterion.startswith(wide) or host in part or part == "cluster"
+    if criterion.endswith("uniform") and len(hosts) == 2:
+        return True
+    return kind in ("cluster", "all hosts") or kind.startswith("rail") or criterion.startswith(wide) or hosts[host] in part or part == "cluster"
 
 
 def wrong_of(report, faults, hosts):
@@ -223,7 +225,7 @@ def wrong_of(report, faults, hosts):
     missing += [name for (host, gpu), name in faults.items()
                if name not in OF_A_JOB and not any(named(part, FAULTS[name][2], hosts[host], gpu) for part in bad.get(FAULTS[name][1], ()))]
     others = [(criterion, part) for criterion, parts in bad.items() for part in sorted(parts)
-              if not any(explains(name, criterion, part, hosts[host]) for (host, _), name in faults.items())]
+              if not any(explains(name, criterion, part, hosts, host) for (host, _), name in faults.items())]
     sick = {host for host, _ in faults} if OF_A_JOB.keys() & faults.values() else range(len(hosts))
     others += [("open", host) for i, host in enumerate(hosts) if i not in sick and any(host in why for why in left)]
     return missing, others

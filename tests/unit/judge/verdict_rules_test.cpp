@@ -174,6 +174,18 @@ TEST_CASE("uniform: a host's value is the number of attributes in which it diffe
   CHECK(v.failing[1].detail.size() == 1);
 }
 
+TEST_CASE("uniform: where two values are equally frequent no host is taken for the right one") {
+  const Profile p = profile({uniform_criterion({"system.kernel"})});
+  Campaign c = campaign({{"n1", 1}, {"n2", 1}});
+  set_kernel(c, 0, "5.10");
+  set_kernel(c, 1, "6.1");
+  const CriterionVerdict v = verdict(c, p);
+  CHECK(v.state == State::fail);
+  REQUIRE(v.failing.size() == 2);
+  CHECK(entity_name(v.failing[0].entity) == "n1");
+  CHECK(entity_name(v.failing[1].entity) == "n2");
+}
+
 TEST_CASE("uniform counts parts") {
   const Profile p = profile({uniform_criterion({"gpu.count"})});
   Campaign c = campaign({{"a", 1}, {"b", 1}});

@@ -118,7 +118,7 @@ class CudaBackend final : public GpuBackend {
                                             .ldc = p.ldc,
                                             .alpha = p.alpha,
                                             .beta = p.beta};
-    if (!settings_.generates || !multiply_few_rows(product)) products_.multiply(product);
+    if (!settings_.generates || !few_rows_.multiply(product)) products_.multiply(product);
   }
 
   void rmsnorm(const float* x, const float* gain, float* y, float* scale, int64_t rows,
@@ -163,7 +163,7 @@ class CudaBackend final : public GpuBackend {
                         const AttentionShape& s) override {
     queue_->begin(Work::attention);
     ++ledger_.attention_forwards;
-    if (settings_.generates && s.sequence == 1) return token_kernels(s).attend(qkv, cache, out, s);
+    if (settings_.generates && s.sequence == 1) return few_rows_.attend(qkv, cache, out, s);
     float* log_sums = parts_.of(s.tokens() * s.heads);  // of no use: nothing goes backward
     if (!narrow_cache()) return tools(s, 1).forward_cached(qkv, cache, out, log_sums, s);
     // The library rounds keys and values as the cache has them, and nothing is past.
@@ -172,15 +172,12 @@ class CudaBackend final : public GpuBackend {
   }
   bool token_layer(const TokenLayer<float>& layer) override {
     if (!settings_.generates) return false;
-    const std::optional<TokenMatrices> matrices = matrices_of(layer);
-    if (!matrices) return false;
-    const TokenProducts products(layer, *matrices, settings_.bf16);
-    if (!products.taken()) return false;
+    const std::optional<TokenProducts> products = few_rows_.products_of(layer);
+    if (!products) return false;
     for (const MatmulKey& key : TokenProducts::keys_of(layer)) ++ledger_.matmuls[key];
     ++ledger_.attention_forwards;
-    const AttentionShape& s = layer.attention;
-    require_angles(s);
-    token_kernels(s).layer(layer, products, angles_.get(), angles_.get() + angle_count_);
+    require_angles(layer.attention);
+    few_rows_.layer(layer, *products, angles_.get(), angles_.get() + angle_count_);
     return true;
   }
   void attention_backward(const float* qkv, const float* out, const float* dout,
@@ -342,41 +339,6 @@ class CudaBackend final : public GpuBackend {
         static_cast<double>(elements * passes * kFloat);
   }
   bool narrow_cache() const { return settings_.generates && settings_.bf16; }
-  // Own kernels compute products of few rows; false: this one they do not.
-  bool multiply_few_rows(const cublaslt::RowMajorProduct& given) {
-    const bool tiles = settings_.bf16 && given.k % kernels::infer_tile_inputs == 0;
-    const int64_t most = tiles ? kernels::infer_most_tile_rows : kernels::infer_most_rows;
-    if (given.transpose_a || !given.transpose_b || given.alpha != 1 || given.beta != 0 ||
-        given.m > most)
-      return false;
-    cublaslt::RowMajorProduct p = given;
-    const void* x = settings_.bf16 ? products_.rounded_a(p) : p.a;
-    const void* weights = settings_.bf16 ? products_.rounded_b(p) : p.b;
-    const kernels::InferProduct own{x,   weights, p.c,   p.m,   p.n,
-                                    p.k, p.lda,   p.ldb, p.ldc, settings_.bf16};
-    if (!kernels::infer_takes(own)) return false;
-    run(kernels::launch_infer_product(own, stream()), "infer_product");
-    return true;
-  }
-  TokenKernels token_kernels(const AttentionShape& s) {
-    return {
-        *queue_, narrow_cache(),
-        attention_parts_.of(kernels::infer_attention_parts(s.batch, s.heads, s.dim, s.capacity))};
-  }
-  // The layer's matrices as the kernels read them; null where one is not there in bf16.
-  std::optional<TokenMatrices> matrices_of(const TokenLayer<float>& layer) {
-    const LayerWeights<float>& w = layer.weights;
-    if (!settings_.bf16) return TokenMatrices{w.qkv, w.out, w.gate_up, w.down};
-    const auto keys = TokenProducts::keys_of(layer);
-    const auto rounded = [&](const float* matrix, const MatmulKey& key) {
-      return narrow_->of(matrix, key.n * key.k);
-    };
-    const TokenMatrices out{rounded(w.qkv, keys[0]), rounded(w.out, keys[1]),
-                            rounded(w.gate_up, keys[2]), rounded(w.down, keys[3])};
-    if (out.qkv == nullptr || out.out == nullptr || out.gate_up == nullptr || out.down == nullptr)
-      return std::nullopt;
-    return out;
-  }
   template <typename T>
   T fetched(const T* from) {
     T out{};
@@ -433,9 +395,10 @@ class CudaBackend final : public GpuBackend {
   std::shared_ptr<DeviceQueue> queue_;
   std::shared_ptr<NarrowWeights> narrow_ = std::make_shared<NarrowWeights>();
   DeviceProducts products_;
+  TokenKernels few_rows_{*queue_, products_, *narrow_, settings_.bf16};
   Ledger ledger_;
   std::shared_ptr<int64_t> allocated_ = std::make_shared<int64_t>(0);
-  Scratch<float> scores_{*queue_}, parts_{*queue_}, attention_parts_{*queue_};
+  Scratch<float> scores_{*queue_}, parts_{*queue_};
   Scratch<float> dots_{*queue_}, marks_{*queue_};
   Scratch<double> numbers_{*queue_};
   Scratch<kernels::HashResult> hashes_{*queue_};

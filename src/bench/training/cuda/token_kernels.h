@@ -2,9 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "bench/training/backend.h"
+#include "bench/training/cuda/device_products.h"
 #include "bench/training/cuda/device_queue.h"
+#include "bench/training/cuda/narrow_weights.h"
+#include "bench/training/cuda/scratch.h"
 #include "kernels/infer.h"
 
 namespace cb::training {
@@ -26,18 +30,30 @@ struct TokenProducts {
   static std::array<MatmulKey, 4> keys_of(const TokenLayer<float>& layer);
 };
 
-// What a step of one token a sequence queues from kernels/infer.h.
-struct TokenKernels {
-  DeviceQueue& queue;
-  bool narrow;   // cache and matrices are of bf16
-  float* parts;  // of the attention: kernels::infer_attention_parts() numbers
+// What a step of one token a sequence queues from kernels/infer.h. With `bf16` the cache and the
+// operands of products are of bf16.
+class TokenKernels {
+ public:
+  TokenKernels(DeviceQueue& queue, DeviceProducts& products, NarrowWeights& weights, bool bf16)
+      : queue_(queue), products_(products), weights_(weights), bf16_(bf16) {}
 
+  // Whether it has queued the product: of few rows, without scaling, by rows of both operands.
+  bool multiply(const cublaslt::RowMajorProduct& product);
   // q: the first part of rows of shape.stride() elements. `narrow_out`: out is of bf16.
   void attend(const float* q, const float* cache, float* out, const AttentionShape& shape,
-              bool narrow_out = false) const;
+              bool narrow_out = false);
+  // None: the kernels do not take the layer, or a matrix is not there in bf16.
+  std::optional<TokenProducts> products_of(const TokenLayer<float>& layer);
   // cosines, sines: of each position dim/2.
   void layer(const TokenLayer<float>& layer, const TokenProducts& products, const float* cosines,
-             const float* sines) const;
+             const float* sines);
+
+ private:
+  DeviceQueue& queue_;
+  DeviceProducts& products_;
+  NarrowWeights& weights_;
+  bool bf16_;
+  Scratch<float> parts_{queue_};  // of the attention
 };
 
 }  // namespace cb::training
