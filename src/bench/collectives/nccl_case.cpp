@@ -157,6 +157,7 @@ std::vector<Record> run(Context& context, const Params& params) {
       nccl::gather_rank_map(context, devices, near.fit().text);
   nccl::check_rank_map(map, problems);
   nccl::check_library(library, params, problems);
+  throw_agreed(context.comm, "clusterbench nccl", problems);
   const int members = static_cast<int>(devices.size());
   const std::string split = params.has("split") ? params.text("split") : "";
   check_split(context.place, split, members, problems);
