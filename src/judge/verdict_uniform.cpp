@@ -21,6 +21,23 @@ void add_difference(Evidence& evidence, const std::string& name, const ValueGrou
   }
 }
 
+// The value of most hosts is the right one; without a majority the most frequent one that is there.
+// Where two of these are equally frequent nobody knows (decision 0022), and their hosts are all
+// named.
+void compare_groups(Evidence& evidence, const std::string& name, const AttributeValues& values) {
+  std::vector<const ValueGroup*> likely;
+  for (const ValueGroup& group : values.groups)
+    if (values.majority || !group.absent) likely.push_back(&group);
+  const bool tie =
+      !values.majority && likely.size() > 1 && likely[0]->hosts.size() == likely[1]->hosts.size();
+  for (const ValueGroup& group : values.groups) {
+    if (&group != likely[0])
+      add_difference(evidence, name, group, *likely[0]);
+    else if (tie)
+      add_difference(evidence, name, group, *likely[1]);
+  }
+}
+
 }  // namespace
 
 std::vector<HostInventory> expected_inventories(const Campaign& campaign, const HostNames& names,
@@ -61,11 +78,7 @@ Evidence uniform_evidence(const Campaign& campaign, const HostNames& names,
       evidence.gaps.push_back({"", {"gap.unread", {name}}});
       continue;
     }
-    const std::vector<ValueGroup>& groups = values.groups;
-    // Where two values are equally frequent nobody knows which is the right one: all are named.
-    const bool tie = groups.size() > 1 && groups[0].hosts.size() == groups[1].hosts.size();
-    for (size_t i = tie ? 0 : 1; i < groups.size(); ++i)
-      add_difference(evidence, name, groups[i], groups[i == 0 ? 1 : 0]);
+    compare_groups(evidence, name, values);
   }
   return evidence;
 }

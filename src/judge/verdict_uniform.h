@@ -9,8 +9,9 @@ namespace cb {
 std::vector<HostInventory> expected_inventories(const Campaign& campaign, const HostNames& names,
                                                 Evidence& evidence);
 
-// Compares every expected host's attributes with those of the majority. Each host gets a finding:
-// the number of attributes that differ, with limit 0.
+// Compares every expected host's attributes with those of most hosts. Each host gets a finding: the
+// number of attributes that differ, with limit 0. Of two values that are equally frequent none is
+// taken for the right one.
 Evidence uniform_evidence(const Campaign& campaign, const HostNames& names,
                           const UniformRule& rule);
 

@@ -212,7 +212,7 @@ def explains(fault, criterion, part, hosts, host):
     if criterion.removesuffix(".after") != own and not any(criterion.startswith(m) for m in more):
         return False
     wide = ("nccl.all.", "matrix.domain.")  # what all hosts have together, the rest of a domain too
-    if criterion.endswith("uniform") and len(hosts) == 2:
+    if criterion.endswith("uniform") and len(hosts) == 2 and kind != "job":
         return True
     return kind in ("cluster", "all hosts") or kind.startswith("rail") or criterion.startswith(wide) or hosts[host] in part or part == "cluster"
 

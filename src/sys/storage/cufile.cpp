@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -42,8 +43,8 @@ using AsyncTransfer = Status(void*, void*, size_t*, off_t*, off_t*, ssize_t*, vo
 // Promises that buffer offset, file offset and size are fixed when a request is queued, and aligned
 // to 4 KiB.
 constexpr unsigned kAllFixedAndAligned = 0xF;
+constexpr double kShortStays = 1, kShortStaysUnsettled = 5;  // seconds
 // Not a valid count of bytes: it is in a slot until cuFile writes the request's result.
-constexpr double kShortStays = 1;  // seconds
 constexpr ssize_t kNotYet = std::numeric_limits<ssize_t>::min();
 
 void check(const Status& status, const std::string& what,
@@ -233,7 +234,7 @@ void StreamQueue::run(const File& file, Direction direction, void* base, size_t 
     slots_->push_back(
         {bytes, static_cast<off_t>(r.file_offset), static_cast<off_t>(r.buffer_offset), kNotYet});
   const double until = monotonic_seconds() + deadline_seconds;
-  std::exception_ptr failure;
+  std::exception_ptr refused;
   size_t put_in = 0;
   try {
     for (Slot& slot : *slots_) {
@@ -241,25 +242,31 @@ void StreamQueue::run(const File& file, Direction direction, void* base, size_t 
       ++put_in;
     }
   } catch (...) {
-    failure = std::current_exception();
+    refused = std::current_exception();
   }
   // Requests before a refused one must come back too before their slots are freed.
+  slots_->resize(put_in);
   try {
-    if (settle_) settle_();
-    for (size_t i = 0; i < put_in; ++i) wait(file, slots_->at(i), until);
+    const std::exception_ptr late = settle();
+    wait(file, until, !late && settle_);
+    if (late) std::rethrow_exception(late);
   } catch (...) {
     abandon(std::move(slots_));
+    if (refused) std::rethrow_exception(refused);
     throw;
   }
-  if (failure) std::rethrow_exception(failure);
-  for (const Slot& slot : *slots_) {
-    if (slot.moved == static_cast<ssize_t>(slot.bytes)) continue;
-    throw Error(fmt::format(
-        "cuFile stream request at offset {} of {}: {}; next: look at cufile.log", slot.file_offset,
-        file.path(),
-        slot.moved < 0 ? error_text(static_cast<int>(-slot.moved))
-                       : fmt::format("{} of {} bytes were transferred", slot.moved, slot.bytes)));
+  if (refused) std::rethrow_exception(refused);
+}
+
+// Storage that does not answer keeps the stream busy: which request it is, wait() says.
+std::exception_ptr StreamQueue::settle() const {
+  try {
+    if (settle_) settle_();
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::deadline) throw;
+    return std::current_exception();
   }
+  return nullptr;
 }
 
 // The library may still write into slots that never came back: they stay until the process ends.
@@ -279,28 +286,39 @@ void StreamQueue::put(const File& file, Direction direction, void* base, Slot& s
                     slot.file_offset, file.path()));
 }
 
-// The library writes the count from another thread, in compatibility mode first as 0 (cuFile 1.15):
-// a short one is final when it has stayed.
-void StreamQueue::wait(const File& file, Slot& slot, double until) {
-  const std::atomic_ref<ssize_t> moved(slot.moved);
-  double short_since = 0;
+// The library writes the counts from another thread, in compatibility mode first as 0
+// (cuFile 1.15): a short one is final when it has stayed, longer where nobody has waited for the
+// stream.
+void StreamQueue::wait(const File& file, double until, bool settled) const {
+  const double stays = settled ? kShortStays : kShortStaysUnsettled;
+  double short_since = monotonic_seconds();
+  std::vector<ssize_t> counts(slots_->size(), kNotYet);
   while (true) {
-    const ssize_t count = moved.load(std::memory_order_acquire);
-    const double now = monotonic_seconds();
-    if (count == static_cast<ssize_t>(slot.bytes) || (count < 0 && count != kNotYet)) return;
-    if (count == kNotYet) {
-      short_since = 0;
-    } else if (short_since == 0) {
-      short_since = now;
-    } else if (now - short_since > kShortStays) {
-      return;
+    const Slot *open = nullptr, *missing = nullptr;
+    for (size_t i = 0; i < counts.size(); ++i) {
+      Slot& slot = slots_->at(i);
+      const ssize_t count = std::atomic_ref(slot.moved).load(std::memory_order_acquire);
+      if (std::exchange(counts[i], count) != count) short_since = monotonic_seconds();
+      const bool is_short = count >= 0 && count < static_cast<ssize_t>(slot.bytes);
+      if (count == kNotYet && missing == nullptr) missing = &slot;
+      if ((count == kNotYet || is_short) && open == nullptr) open = &slot;
     }
+    const double now = monotonic_seconds();
+    if (open == nullptr || (missing == nullptr && now - short_since > stays)) break;
     if (now > until)
       throw Error(fmt::format("cuFile stream request at offset {} of {} did not come back in time; "
-                              "next: look at cufile.log and the GPU's health",
-                              slot.file_offset, file.path()),
+                              "next: look at cufile.log, the storage and the GPU's health",
+                              (missing != nullptr ? missing : open)->file_offset, file.path()),
                   ExitCode::deadline);
     std::this_thread::sleep_for(std::chrono::microseconds(10));
+  }
+  for (const Slot& slot : *slots_) {
+    if (slot.moved == static_cast<ssize_t>(slot.bytes)) continue;
+    throw Error(fmt::format(
+        "cuFile stream request at offset {} of {}: {}; next: look at cufile.log", slot.file_offset,
+        file.path(),
+        slot.moved < 0 ? error_text(static_cast<int>(-slot.moved))
+                       : fmt::format("{} of {} bytes were transferred", slot.moved, slot.bytes)));
   }
 }
 

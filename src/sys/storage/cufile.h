@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -151,8 +152,9 @@ class StreamQueue {
   StreamQueue(const StreamQueue&) = delete;
   StreamQueue& operator=(const StreamQueue&) = delete;
 
-  // Queues all requests and waits for all, at most `deadline_seconds`. Throws Error naming the
-  // request that was refused, failed, was short, or did not come back.
+  // Queues all requests, waits for the stream, and waits for what has not come back until
+  // `deadline_seconds` after all were queued. Throws Error naming the request that was refused,
+  // failed, was short, or did not come back.
   void run(const File& file, Direction direction, void* base, size_t bytes,
            const std::vector<Batch::Request>& requests, double deadline_seconds);
 
@@ -166,7 +168,9 @@ class StreamQueue {
     ssize_t moved = 0;
   };
   void put(const File& file, Direction direction, void* base, Slot& slot) const;
-  static void wait(const File& file, Slot& slot, double until);
+  // The stream's deadline, if it came; other errors of it are thrown.
+  std::exception_ptr settle() const;
+  void wait(const File& file, double until, bool settled) const;
   static void abandon(std::unique_ptr<std::vector<Slot>> slots);
 
   const Driver& driver_;

@@ -126,8 +126,24 @@ TEST_CASE(
   const cb::cufile::Driver driver;
   const FileOf a('a');
   const cb::cufile::File file(driver, a.fd(), "rank0.dat");
-  cb::cufile::StreamQueue stream(driver, nullptr);
-  check_lost(stream, file, "request at offset 12288 of rank0.dat did not come back");
+  const std::string words = "request at offset 12288 of rank0.dat did not come back";
+  {
+    cb::cufile::StreamQueue stream(driver, nullptr);
+    check_lost(stream, file, words);
+  }
+  {  // storage that does not answer keeps the stream busy: not the GPU is named
+    cb::cufile::StreamQueue busy(driver, nullptr, [] {
+      throw cb::Error("the GPU has not finished", cb::ExitCode::deadline);
+    });
+    check_lost(busy, file, words);
+  }
+  {
+    std::vector<std::byte> memory(4096);
+    cb::cufile::StreamQueue failed(driver, nullptr, [] { throw cb::Error("the GPU is lost"); });
+    CHECK_THROWS_WITH(
+        failed.run(file, cb::cufile::Direction::read, memory.data(), 4096, {{0, 0}}, 60),
+        "the GPU is lost");
+  }
   cb::cufile::Batch batch(driver, 2);
   check_lost(batch, file, "batch on rank0.dat: 2 of 2 requests did not come back");
 }

@@ -184,6 +184,13 @@ TEST_CASE("uniform: where two values are equally frequent no host is taken for t
   REQUIRE(v.failing.size() == 2);
   CHECK(entity_name(v.failing[0].entity) == "n1");
   CHECK(entity_name(v.failing[1].entity) == "n2");
+  CHECK(v.reason.find("n1: system.kernel is 5.10, elsewhere 6.1") != std::string::npos);
+
+  Campaign unread = campaign({{"n1", 1}, {"n2", 1}});
+  set_kernel(unread, 1, "6.1");
+  const CriterionVerdict one = verdict(unread, p);
+  REQUIRE(one.failing.size() == 1);  // a value that is there is no odd one
+  CHECK(entity_name(one.failing[0].entity) == "n1");
 }
 
 TEST_CASE("uniform counts parts") {

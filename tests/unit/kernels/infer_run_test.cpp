@@ -89,25 +89,25 @@ TEST_CASE("a row's result has the same bits whatever stands beside it; more rows
   for (const bool narrow : {false, true}) {
     const std::int64_t most = narrow ? infer_most_tile_rows : infer_most_rows;
     DeviceArray<std::uint16_t> x(at(most * inputs * 2), "x"), w(at(outputs * inputs * 2), "w");
-    DeviceArray<float> y(at(most * outputs), "y"), alone(at(outputs), "alone");
+    DeviceArray<float> y(at(most * outputs), "y"), alone(y.size(), "alone");
     const std::int64_t each = narrow ? 1 : 2;  // halves of an element: the upper one is last
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = bits_of(number(i, 1));
     for (std::size_t i = 0; i < w.size(); ++i) w[i] = bits_of(number(i, 2));
     InferProduct p{x.data(), w.data(), y.data(), most,    outputs,
                    inputs,   inputs,   inputs,   outputs, narrow};
-    for (std::int64_t rows = 1; rows <= most; ++rows) {
-      p.rows = rows;
-      p.x = x.data();
-      p.y = y.data();
+    p.rows = 1;
+    for (std::int64_t r = 0; r < most; ++r) {
+      p.x = x.data() + r * inputs * each;
+      p.y = alone.data() + r * outputs;
       REQUIRE(launch_infer_product(p, nullptr) == 0);
-      p.rows = 1;
-      p.y = alone.data();
-      p.x = x.data() + (rows - 1) * inputs * each;
-      REQUIRE(launch_infer_product(p, nullptr) == 0);
-      for (std::int64_t n = 0; n < outputs; ++n)
-        CHECK(alone[at(n)] == y[at((rows - 1) * outputs + n)]);
     }
     p.x = x.data();
+    p.y = y.data();
+    for (std::int64_t rows = 1; rows <= most; ++rows) {
+      p.rows = rows;
+      REQUIRE(launch_infer_product(p, nullptr) == 0);
+      for (std::size_t i = 0; i < at(rows * outputs); ++i) CHECK(alone[i] == y[i]);
+    }
     p.rows = most + 1;
     CHECK(launch_infer_product(p, nullptr) != 0);
     p.rows = infer_most_rows + 1;
