@@ -36,7 +36,11 @@ class Settler {
     if (key_.cycle > 0 && !reads_last && is_over(s_.journal.last(key_.name), wanted))
       return stand();
     if (lost(wanted)) return true;
-    if (!keep(wanted) || once_more(hosts)) return false;
+    const bool kept = keep(wanted);
+    if (!kept || once_more(hosts)) {
+      const std::optional<Said> few = too_few(hosts);
+      return few && (kept || conclude(JobState::missing, *few));
+    }
     return !reads_last || !is_outdated_reading(key_.name, s_.profile.soak->cycles(), s_.journal);
   }
 
@@ -50,6 +54,16 @@ class Settler {
         return said("group.too_few", key_.group, gone->reason);
     }
     return std::nullopt;
+  }
+
+  // Enough hosts were asked for, but not enough of them take part.
+  std::optional<Said> too_few(const std::vector<HostSlots>& hosts) const {
+    const auto needed = step_.needs.find("hosts");
+    const bool across_all = key_.host.empty() && key_.places.empty();
+    if (!across_all || needed == step_.needs.end()) return std::nullopt;
+    const auto left = static_cast<int>(hosts.size());
+    if (left >= needed->second) return std::nullopt;
+    return said("end.too_few_left", needed->second, left, s_.setup.campaign.hosts.size());
   }
 
   bool is_asked_for(const std::vector<HostSlots>& hosts) const {

@@ -32,6 +32,7 @@ constexpr TextRow kSaidCampaign[] = {
     {"rail.nameless", "{0} has no name for rail {1}", "{0} 的第 {1} 条轨道没有名称"},
     {"rail.other_name", "rail {0} is {1} on {2} and {3} on {4}: give both the same names", "第 {0} 条轨道在 {2} 上为 {1}，在 {4} 上为 {3}：请统一名称"},
     {"group.too_few", "fewer than two hosts of {0} take part: {1}", "{0} 中参与的主机不足两台：{1}"},
+    {"end.too_few_left", "needs {0} hosts, and of {2} that were asked for {1} take part", "需要 {0} 台主机，而请求的 {2} 台中只有 {1} 台参与"},
     {"end.all_left_out", "every host was left out", "所有主机均被排除"},
     {"way_back.launcher", "the launcher: {0} cannot write to the campaign's directory", "启动器：{0} 无法写入本批次的目录"},
     {"end.unusable_record", "its record file cannot be used: {0}", "记录文件无法使用：{0}"},

@@ -102,6 +102,22 @@ TEST_CASE("without a spare the host is out, what is done stays, and it comes bac
   CHECK(c.load().excluded.empty());
 }
 
+TEST_CASE(
+    "a step across hosts is not measured on fewer of them than it needs") {
+  FaultCampaign c;
+  c.setup.campaign.profile.steps[2].needs = {{"hosts", 4}};
+  c.lay_all_ready();
+  for (const int attempt : {1, 2}) c.lay_ready("002-rate@n3", attempt, "", 4, "clusterbench: no");
+  const auto outcomes = c.run();
+  CHECK(outcomes.at("003-all").state == JobState::missing);
+  CHECK(outcomes.at("003-all").reason.text() ==
+        "needs 4 hosts, and of 4 that were asked for 3 take part");
+  CHECK(c.journal().last_start("003-all") == nullptr);
+  c.setup.campaign.profile.steps[2].needs = {{"hosts", 3}};
+  c.lay_all(1, {{"n1", 1}, {"n2", 1}, {"n4", 1}});
+  CHECK(c.run().at("003-all").state == JobState::done);
+}
+
 TEST_CASE("a step across all hosts that hangs is repeated without the suspect") {
   FaultCampaign c;
   c.lay_all_ready();
