@@ -102,8 +102,7 @@ TEST_CASE("without a spare the host is out, what is done stays, and it comes bac
   CHECK(c.load().excluded.empty());
 }
 
-TEST_CASE(
-    "a step across hosts is not measured on fewer of them than it needs") {
+TEST_CASE("a step across hosts is not measured on fewer of them than it needs") {
   FaultCampaign c;
   c.setup.campaign.profile.steps[2].needs = {{"hosts", 4}};
   c.lay_all_ready();
