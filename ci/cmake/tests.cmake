@@ -149,7 +149,7 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   set_target_properties(unit_stand_in PROPERTIES ENABLE_EXPORTS ON UNITY_BUILD OFF)
   add_dependencies(unit_stand_in fake_cublaslt)
   add_test(NAME unit.stand_in COMMAND unit_stand_in)
-  set_tests_properties(unit.stand_in PROPERTIES LABELS unit TIMEOUT 180
+  set_tests_properties(unit.stand_in PROPERTIES LABELS unit TIMEOUT 360
     ENVIRONMENT "${test_environment};CLUSTERBENCH_CUBLASLT_LIBRARY=${PROJECT_BINARY_DIR}/fake/fake_cublaslt.so")
 endif()
 
