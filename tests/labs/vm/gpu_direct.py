@@ -167,7 +167,7 @@ tc filter add dev v0 parent 1: protocol ip u32 match ip dst 10.79.0.6/32 flowid 
     "the NVSwitch fabric is not ready": Fault(culprit="h3", says="nvidia-fabricmanager", words={"cuda": "count_error=802"}, hosts=("h3",)),
     "somebody has a GPU's memory": Fault("gdr.write", "h2:", words={"cuda": "memory@0=1000"}, hosts=("h2",), may=("gdr.",)),
     "a copy of a GPU fails": Fault("gdr.write", "h1:", words={"cuda": "die_copy@0=2"}, hosts=("h1",), may=("gdr.",)),
-    "a copy never ends": Fault(culprit="h2", says="it hangs", words={"cuda": "hang_copy@0=2"}, hosts=("h2",)),
+    "a copy never ends": Fault("gdr.write", "h2:", words={"cuda": "hang_copy@0=2"}, hosts=("h2",), may=("gdr.",)),
     "NCCL is missing": Fault(culprit="h3", says="NCCL cannot be opened", words={"library": "nothing.so"}, hosts=("h3",)),
     "NCCL finds a GPU twice": Fault(culprit="h4", says="h4 is out", words={"nccl": "duplicate"}, hosts=("h4",)),
     "NCCL loses a rank": Fault(culprit="h2", says="h2 is out", words={"nccl": "error=1:2"}, hosts=("h2",)),
