@@ -4,18 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "core/letters.h"
 #include "core/units.h"
 
 namespace cb {
 namespace {
-
-std::string in_small_letters(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 std::vector<std::string_view> split_at(std::string_view text, std::string_view by) {
   std::vector<std::string_view> out;
