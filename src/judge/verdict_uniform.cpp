@@ -21,15 +21,14 @@ void add_difference(Evidence& evidence, const std::string& name, const ValueGrou
   }
 }
 
-// The value of most hosts is the right one; without a majority the most frequent one that is there.
-// Where two of these are equally frequent nobody knows (decision 0022), and their hosts are all
-// named.
+// Of the values that are there the most frequent one is the right one, however many hosts have none:
+// what one host can do the others lack. Where two are equally frequent nobody knows (decision 0022),
+// and their hosts are all named.
 void compare_groups(Evidence& evidence, const std::string& name, const AttributeValues& values) {
   std::vector<const ValueGroup*> likely;
   for (const ValueGroup& group : values.groups)
-    if (values.majority || !group.absent) likely.push_back(&group);
-  const bool tie =
-      !values.majority && likely.size() > 1 && likely[0]->hosts.size() == likely[1]->hosts.size();
+    if (!group.absent) likely.push_back(&group);
+  const bool tie = likely.size() > 1 && likely[0]->hosts.size() == likely[1]->hosts.size();
   for (const ValueGroup& group : values.groups) {
     if (&group != likely[0])
       add_difference(evidence, name, group, *likely[0]);

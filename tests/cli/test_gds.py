@@ -77,6 +77,13 @@ def test_success_without_a_counter_is_no_proof(disk):
     assert "rw_stats_enabled is 0" in checks(r)["path"]["detail"]
 
 
+def test_a_slow_request_of_host_memory_is_waited_for(disk, monkeypatch):
+    """Its stream cannot be waited for, and the library says 0 bytes until the request is done."""
+    monkeypatch.setenv("FAKE_CUFILE_MICROSECONDS", "1100000")
+    _, (record,) = gds(disk, "direct", "--mode", "stream", "--queue-depth", "1")
+    assert checks(record)["data"]["passed"] and record["metrics"]
+
+
 def test_short_transfers_are_gone_on_with_and_in_a_batch_an_error(disk):
     _, (r,) = gds(disk, "short", "--mode", "sync")
     assert checks(r)["data"]["passed"]

@@ -3,6 +3,7 @@
 // compatibility mode fails the check "path". Making the file and checking data are not timed.
 // docs/methods/gds.md.
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -113,7 +114,7 @@ class GdsTransfer {
     batch_.emplace(driver, static_cast<unsigned>(depth_));
     // Older libraries have none, which is no matter where it is not asked for.
     if (std::find(modes.begin(), modes.end(), "stream") != modes.end())
-      stream_.emplace(driver, memory_->stream(), [this] { memory_->settle(); });
+      stream_.emplace(driver, memory_->stream(), settler());
   }
 
   std::string where() const { return memory_->name(); }
@@ -149,6 +150,12 @@ class GdsTransfer {
   static std::optional<int> gpu_of(const Params& params) {
     if (!params.has("gpu")) return std::nullopt;
     return static_cast<int>(params.integer("gpu"));
+  }
+
+  // Waits for the stream; none where the memory has no stream that could be waited for.
+  std::function<void()> settler() const {
+    if (memory_->stream() == nullptr) return {};
+    return [this] { memory_->settle(); };
   }
 
   std::span<std::byte> slot(const cufile::Batch::Request& r) const {

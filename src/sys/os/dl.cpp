@@ -29,13 +29,14 @@ std::string last_dl_error() {
   return text != nullptr ? text : "unknown reason";
 }
 
-// Whether the C library has found a file under the name, and not one that it needs, and there is no
-// ELF header in it.
+// Whether the C library has found a file under the name, and not one that it needs, and cannot load
+// it. One for another class of processors is none for this program: the next name may be.
 bool is_damaged(const std::string& name, const std::string& reason) {
   const std::string file = reason.substr(0, reason.find(": "));
   const bool is_it = file == name || file.ends_with("/" + name);
-  return is_it && (reason.find("file too short") != std::string::npos ||
-                   reason.find("invalid ELF header") != std::string::npos);
+  const bool is_none = reason.find(": cannot open shared object file") != std::string::npos ||
+                       reason.find(": wrong ELF class") != std::string::npos;
+  return is_it && !is_none;
 }
 
 // False for a pipe or a device: the loader would wait until somebody writes to it.

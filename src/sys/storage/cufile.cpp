@@ -287,8 +287,8 @@ void StreamQueue::put(const File& file, Direction direction, void* base, Slot& s
 }
 
 // The library writes the counts from another thread, in compatibility mode first as 0
-// (cuFile 1.15): a short one is final when it has stayed, longer where nobody has waited for the
-// stream.
+// (cuFile 1.15): a short one is final when it has stayed. Where nobody has waited for the stream it
+// has to stay longer, and 0 says nothing.
 void StreamQueue::wait(const File& file, double until, bool settled) const {
   const double stays = settled ? kShortStays : kShortStaysUnsettled;
   double short_since = monotonic_seconds();
@@ -300,7 +300,8 @@ void StreamQueue::wait(const File& file, double until, bool settled) const {
       const ssize_t count = std::atomic_ref(slot.moved).load(std::memory_order_acquire);
       if (std::exchange(counts[i], count) != count) short_since = monotonic_seconds();
       const bool is_short = count >= 0 && count < static_cast<ssize_t>(slot.bytes);
-      if (count == kNotYet && missing == nullptr) missing = &slot;
+      const bool is_missing = count == kNotYet || (count == 0 && !settled);
+      if (is_missing && missing == nullptr) missing = &slot;
       if ((count == kNotYet || is_short) && open == nullptr) open = &slot;
     }
     const double now = monotonic_seconds();

@@ -130,7 +130,7 @@ cp -r /root/out/logs /lab/logs
 
 @dataclass
 class Fault:
-    """What is changed, the criterion that fails and the end that it names; or without a criterion, what is said of the host that is not measured."""
+    """What is changed, the criterion that fails, the end that it names and words of its reason; or without a criterion, what is said of the host that is not measured."""
 
     criterion: str = ""
     culprit: str = ""
@@ -167,7 +167,7 @@ tc filter add dev v0 parent 1: protocol ip u32 match ip dst 10.79.0.6/32 flowid 
     "the NVSwitch fabric is not ready": Fault(culprit="h3", says="nvidia-fabricmanager", words={"cuda": "count_error=802"}, hosts=("h3",)),
     "somebody has a GPU's memory": Fault("gdr.write", "h2:", words={"cuda": "memory@0=1000"}, hosts=("h2",), may=("gdr.",)),
     "a copy of a GPU fails": Fault("gdr.write", "h1:", words={"cuda": "die_copy@0=2"}, hosts=("h1",), may=("gdr.",)),
-    "a copy never ends": Fault("gdr.write", "h2:", words={"cuda": "hang_copy@0=2"}, hosts=("h2",), may=("gdr.",)),
+    "a copy never ends": Fault("gdr.write", "h2:", "it hangs", words={"cuda": "hang_copy@0=2"}, hosts=("h2",), may=("gdr.",)),
     "NCCL is missing": Fault(culprit="h3", says="NCCL cannot be opened", words={"library": "nothing.so"}, hosts=("h3",)),
     "NCCL finds a GPU twice": Fault(culprit="h4", says="h4 is out", words={"nccl": "duplicate"}, hosts=("h4",)),
     "NCCL loses a rank": Fault(culprit="h2", says="h2 is out", words={"nccl": "error=1:2"}, hosts=("h2",)),
@@ -193,9 +193,9 @@ def names(why, host):
     return re.search(rf"\b{host}\b", why) is not None
 
 
-def is_named(fault, bad, left):
+def is_named(fault, report, bad, left):
     if fault.criterion:
-        return any(fault.culprit in part for part in bad.get(fault.criterion, ()))
+        return any(fault.culprit in part for part in bad.get(fault.criterion, ())) and fault.says in reason_of(report, fault.criterion)
     return any(names(why, fault.culprit) and fault.says in why for why in left.values())
 
 
@@ -206,6 +206,10 @@ def sound_of(faults):
     return [host for host in HOSTS if not any(host in fault.hosts or names(fault.culprit, host) for fault in faults)]
 
 
+def reason_of(report, criterion):
+    return next(c["reason"] for c in report["criteria"] if c["id"] == criterion)
+
+
 def explains(fault, criterion, part):
     may = tuple(word for word in (fault.criterion, *fault.may) if word)
     return bool(may) and criterion.startswith(may) and fault.culprit in part
@@ -214,7 +218,7 @@ def explains(fault, criterion, part):
 def wrong_of(report, faults):
     """What is not as it must be: the faults, by name, that are not named, what fails besides, and sound hosts that an open text names."""
     bad, left = failing(report), {criterion: str(why) for criterion, why in open_points(report).items()}
-    out = [f"{name} is not found" for name, fault in faults.items() if not is_named(fault, bad, left)]
+    out = [f"{name} is not found" for name, fault in faults.items() if not is_named(fault, report, bad, left)]
     out += [f"{criterion} fails at {part}" for criterion, parts in bad.items() for part in sorted(parts)
             if not any(explains(fault, criterion, part) for fault in faults.values())]
     return out + [f"{host} is sound, and {criterion} names it: {why}" for criterion, why in left.items() for host in sound_of(faults.values())

@@ -193,6 +193,24 @@ TEST_CASE("uniform: where two values are equally frequent no host is taken for t
   CHECK(entity_name(one.failing[0].entity) == "n1");
 }
 
+TEST_CASE("uniform: those that lack a value are named, also where they are more") {
+  const Profile p = profile({uniform_criterion({"system.kernel"})});
+  Campaign c = campaign({{"n1", 1}, {"n2", 1}, {"n3", 1}, {"n4", 1}, {"n5", 1}});
+  set_kernel(c, 0, "6.1");
+  const CriterionVerdict one = verdict(c, p);
+  REQUIRE(one.failing.size() == 4);
+  for (size_t i = 0; i < 4; ++i)
+    CHECK(entity_name(one.failing[i].entity) == "n" + std::to_string(i + 2));
+  CHECK(one.reason.find("elsewhere 6.1") != std::string::npos);
+
+  set_kernel(c, 1, "5.10");  // of two values nobody knows which is right
+  CHECK(verdict(c, p).failing.size() == 5);
+  set_kernel(c, 2, "6.1");
+  const CriterionVerdict odd = verdict(c, p);
+  REQUIRE(odd.failing.size() == 3);
+  CHECK(entity_name(odd.failing[0].entity) == "n2");
+}
+
 TEST_CASE("uniform counts parts") {
   const Profile p = profile({uniform_criterion({"gpu.count"})});
   Campaign c = campaign({{"a", 1}, {"b", 1}});
