@@ -128,7 +128,7 @@ class Tree:
             shutil.copy(new, old)
 
     def build(self, targets):
-        # Only of the rooms that are drawn from files are exchanged one by one: all else compiles sixteen files at a time.
+        # Only of the rooms that are drawn from files are exchanged one by one: all else compiles eight files at a time.
         rooms = " ".join("cb_" + room for room in COVERED_BY)
         read_once = self.build_dir / "slow_headers.pch"
         hook = self.build_dir.with_name("mutants.cmake")

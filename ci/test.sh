@@ -43,8 +43,10 @@ end_beside # what it has built is kept, the rest is built faster without its pri
 wait "$beside" || true
 trap - EXIT
 build_preset asan
-# Those left out look at texts, packages and what lies around the program; the code under them runs in the others.
-run_tests asan --label-regex '^(unit|cli|fuzz)$' --exclude-regex '^cli\.(board|docs|release|startup|template|template_runs)$'
+# Those left out look at texts, packages, scripts and CMake, and at what lies around the program; the code under them runs in the others.
+beside_the_program='arrows|board|bootstrap|build_folders|ci_examples|ci_scripts|cmake_kernels|docs|fresh_machine|lint_unity|packaging'
+beside_the_program+='|release|startup|template|template_runs'
+run_tests asan --label-regex '^(unit|cli|fuzz)$' --exclude-regex "^cli\\.($beside_the_program)\$"
 
 stage "done in $(minutes $((SECONDS - started)))"
 ci/count_tests.py build/ci build/asan || failed=1

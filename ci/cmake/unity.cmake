@@ -1,4 +1,4 @@
-# All presets but dev and tsan compile sixteen files of a room in one compiler run (CMAKE_UNITY_BUILD): headers are
+# All presets but dev and tsan compile eight files of a room in one compiler run (CMAKE_UNITY_BUILD): headers are
 # read once and templates instantiated once, which shortens a clean build. Files of a
 # room therefore share one anonymous namespace: a name in it is used once. Alone stay:
 file(GLOB cb_compiled_alone CONFIGURE_DEPENDS

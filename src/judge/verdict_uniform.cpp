@@ -21,9 +21,9 @@ void add_difference(Evidence& evidence, const std::string& name, const ValueGrou
   }
 }
 
-// Of the values that are there the most frequent one is the right one, however many hosts have none:
-// what one host can do the others lack. Where two are equally frequent nobody knows (decision 0022),
-// and their hosts are all named.
+// Of the values that are there the most frequent one is the right one, however many hosts have
+// none: what one host can do the others lack. Where two are equally frequent nobody knows (decision
+// 0022), and their hosts are all named.
 void compare_groups(Evidence& evidence, const std::string& name, const AttributeValues& values) {
   std::vector<const ValueGroup*> likely;
   for (const ValueGroup& group : values.groups)

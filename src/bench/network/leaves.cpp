@@ -13,7 +13,7 @@
 namespace cb::net {
 namespace {
 
-std::string read_file(const std::string& path, Problems& problems) {
+std::string read_leaves(const std::string& path, Problems& problems) {
   std::ifstream in(path);
   std::ostringstream out;
   if (!in || !(out << in.rdbuf()))
@@ -42,7 +42,7 @@ CrossingPairs crossing_pairs(const Nodes& nodes, const std::vector<RailRound>& r
 std::string read_leaf_map(Context& context, const std::string& path) {
   Problems problems;
   std::string text;
-  if (context.comm.rank() == 0) text = read_file(path, problems);
+  if (context.comm.rank() == 0) text = read_leaves(path, problems);
   throw_agreed(context.comm, "clusterbench", problems);
   return context.comm.broadcast_text(std::move(text));
 }

@@ -73,13 +73,13 @@ ModuleMemory memory_of_machine(const std::string& port) {
 
 // ---- counters ----
 
-struct PortCounts {
+struct ModuleCounts {
   FecCounts fec = {};
   std::optional<double> downs = {};
 };
 
-PortCounts counts_of(const FsRoot& fs, const std::string& port) {
-  PortCounts out;
+ModuleCounts counts_of(const FsRoot& fs, const std::string& port) {
+  ModuleCounts out;
   const auto downs = fs.integer("/sys/class/net/" + port + "/carrier_down_count");
   if (downs) out.downs = static_cast<double>(*downs);
   if (!fs.is_machine()) return out;
@@ -129,13 +129,13 @@ void wait_window(Context& context, double seconds) {
 
 void count_window(Context& context, double window_seconds, std::vector<ReadModule>& modules) {
   if (window_seconds <= 0) return;
-  std::vector<PortCounts> before;
+  std::vector<ModuleCounts> before;
   for (const ReadModule& m : modules) before.push_back(counts_of(context.fs, m.fitted.port));
   const double begin = monotonic_seconds();
   wait_window(context, window_seconds);
   for (size_t i = 0; i < modules.size(); ++i) {
     FittedModule& f = modules[i].fitted;
-    const PortCounts after = counts_of(context.fs, f.port);
+    const ModuleCounts after = counts_of(context.fs, f.port);
     f.window_seconds = monotonic_seconds() - begin;
     f.corrected_bits = grown(before[i].fec.corrected_bits, after.fec.corrected_bits);
     f.uncorrectable_blocks =
