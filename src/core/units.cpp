@@ -195,6 +195,7 @@ ValueText format_value_parts(double value, std::string_view unit) {
   if (unit == "share") return {fmt::format("{:.1f}", value * 100), "%"};
   if (unit == "celsius") return {three_digits(value), "°C"};
   if (unit == "watts") return {three_digits(value), "W"};
+  if (unit == "joules") return {three_digits(value), "J"};
   if (unit == "count per second") return {three_digits(value), "/s"};
   if (unit == "ratio") return {three_digits(value), ""};
   if (unit == "count") return {fmt::format("{}", value), ""};

@@ -57,6 +57,19 @@ def test_shares_are_of_the_peak_without_tensor_cores(tmp_path):
     assert samples(record, "share_of_spec") == pytest.approx([f / 67e12 for f in flops])
     assert samples(record, "share_of_peak") == pytest.approx([f / (67e12 * 1500 / 1980) for f in flops])
     assert {e["id"] for e in record["entities"] if e["kind"] == "gpu"} == {"1"}  # the other is not watched
+    assert "hardware_share_of_peak" not in {m["name"] for m in record["metrics"]}
+    # Energy over tokens is power over their rate.
+    watts = [j * rate for j, rate in zip(samples(record, "joules_per_token"), samples(record, "tokens_per_second"))]
+    assert watts == pytest.approx([watts[0]] * len(watts)) and min(samples(record, "watts")) <= watts[0] <= max(samples(record, "watts"))
+
+
+def test_layers_that_are_computed_again_are_work_of_the_hardware_alone(tmp_path):
+    done, record = train(tmp_path, "--steps", 6, "--recompute", "layer")
+    assert done.returncode == 0, done.stdout + done.stderr
+    # tiny at 16 tokens: 6·131072 + 6·2·16·64 operations a token; one forward of all but the head more.
+    model, head = 6 * 131072 + 6 * 2 * 16 * 64, 6 * 64 * 512
+    more = 1 + (model - head) / 3 / model
+    assert samples(record, "hardware_share_of_peak") == pytest.approx([more * s for s in samples(record, "share_of_peak")])
 
 
 def test_bf16_is_said_and_compared_with_its_own_peak(tmp_path):

@@ -53,6 +53,7 @@ double rate_of(const Params& params, const Shape& shape) {
 std::optional<Fault::Kind> kind_of(std::string_view name) {
   if (name == "bitflip") return Fault::Kind::bitflip;
   if (name == "nan") return Fault::Kind::nan;
+  if (name == "inf") return Fault::Kind::inf;
   if (name == "slow") return Fault::Kind::slow;
   if (name == "weight") return Fault::Kind::weight;
   return std::nullopt;
@@ -79,7 +80,7 @@ void check_fault(Options& o, Problems& problems) {
   using Kind = Fault::Kind;
   const auto refuse = [&](const std::string& why) { problems.add("--inject-fault", why); };
   const Kind kind = o.fault.kind;
-  if (kind == Kind::bitflip || kind == Kind::nan) {
+  if (kind == Kind::bitflip || kind == Kind::nan || kind == Kind::inf) {
     const Stage stage = o.stage(o.fault.rank);
     const int64_t first = stage.first_layer(), last = first + stage.layers() - 1;
     if (o.fault.layer == Fault::kOwnFirst) o.fault.layer = first;
@@ -168,8 +169,8 @@ std::vector<ParamDef> option_params(const std::vector<std::string>& dtypes) {
       flag("resume").help("goes on from the newest checkpoint that all ranks have whole"),
       seed_param("of weights and text"),
       text("inject-fault")
-          .help("bitflip, nan, slow or weight @RANK[:LAYER], to prove that it is found; RANK "
-                "alone flips a bit"),
+          .help("bitflip, nan, inf, slow or weight @RANK[:LAYER], to prove that it is found; "
+                "RANK alone flips a bit"),
   };
   out.insert(out.end(), rest.begin(), rest.end());
   return out;
@@ -203,9 +204,10 @@ void check_options(const Params& params, Problems& problems) {
   if (params.flag("resume") && !params.has("checkpoint-dir"))
     problems.add("--resume", "needs --checkpoint-dir, where the checkpoints are");
   if (params.has("inject-fault") && !parse_fault(params.text("inject-fault")))
-    problems.add("--inject-fault",
-                 fmt::format("{} is no fault: bitflip, nan, slow or weight, then @RANK[:LAYER]",
-                             params.text("inject-fault")));
+    problems.add(
+        "--inject-fault",
+        fmt::format("{} is no fault: bitflip, nan, inf, slow or weight, then @RANK[:LAYER]",
+                    params.text("inject-fault")));
 }
 
 std::string Options::identity() const {

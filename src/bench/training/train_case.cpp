@@ -112,8 +112,7 @@ int cores_of_team(const RankCores& mine, const Team& team) {
 // The peak is that of fp32 with the clock measured right after the steps.
 void add_shares(Context& context, Record& record, size_t self, const Options& o, const Trained& m,
                 Team& team, const RankCores& cores, double best_product) {
-  const auto over = [&](double rate) { return share_of(rate, o, m); };
-  record.add("share_of_gemm", self, over(best_product));
+  record.add("share_of_gemm", self, share_of(best_product, o, m));
   const auto peak = measure_peak(GemmType::fp32, team, kBursts);
   const double cycles = measure_clock_hertz(team) * cores_of_team(cores, team);
   const auto cpu = read_cpu_id(context.fs);
@@ -125,7 +124,7 @@ void add_shares(Context& context, Record& record, size_t self, const Options& o,
     return;
   }
   record.facts["theoretical_peak"] = per_cycle->how;
-  record.add("share_of_peak", self, over(per_cycle->value * cycles));
+  add_shares_of_peak(record, self, per_cycle->value * cycles, o, m);
 }
 
 void add_facts(Record& record, const Options& o, const TrainLibrary& library, const Team& team,

@@ -33,6 +33,8 @@ CaseInfo describe_on_gpu() {
       {"share_of_spec", "share", Better::higher, "MFU over the maker's dense peak of --dtype"});
   metrics.push_back({"clock_hertz", "hertz", Better::higher, "of the SMs, over the steps"});
   metrics.push_back({"watts", "watts", Better::lower, "of the GPU, over the steps"});
+  metrics.push_back({"joules_per_token", "joules", Better::lower,
+                     "of the GPU at its mean power, over its share of the tokens"});
   std::vector<std::string> checks = training::training_checks();
   checks.emplace_back("gpu");
   return {

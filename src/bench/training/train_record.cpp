@@ -9,8 +9,10 @@ std::vector<MetricDef> training_metrics(const std::string& peak) {
           {"model_flops_per_second", "flops_per_second", Better::higher,
            "operations that the model needs, over time: all ranks together"},
           {"share_of_peak", "share", Better::higher, peak},
+          {"hardware_share_of_peak", "share", Better::higher,
+           "HFU: the same with the layers that --recompute computes again"},
           {"share_of_gemm", "share", Better::higher,
-           "the same over this rank's fastest product of the step's shapes"},
+           "the model's operations over this rank's fastest product of the step's shapes"},
           {"step_seconds", "seconds", Better::lower, "of a whole step"},
           {"predicted_step_seconds", "seconds", Better::lower, "by its parts, each measured alone"},
           {"forward_seconds", "seconds", Better::lower, "of a step, without waiting"},
@@ -132,6 +134,23 @@ Samples share_of(double rate, const Options& o, const Trained& m) {
                        static_cast<double>(o.batch.tokens()) /
                        (o.layout.tensor * o.layout.pipeline);
   return m.run.seconds.mapped([&](double seconds) { return flops / seconds / rate; });
+}
+
+void add_shares_of_peak(Record& record, size_t self, double peak, const Options& o,
+                        const Trained& m) {
+  const Samples shares = share_of(peak, o, m);
+  record.add("share_of_peak", self, shares);
+  if (!o.recompute) return;
+  const double more = hardware_flops_per_token(o.shape, o.batch.sequence, true) /
+                      flops_per_token(o.shape, o.batch.sequence);
+  record.add("hardware_share_of_peak", self,
+             shares.mapped([more](double share) { return share * more; }));
+}
+
+Samples joules_per_token(double watts, const Options& o, const Trained& m) {
+  const double tokens =
+      static_cast<double>(o.batch.tokens()) / (o.layout.tensor * o.layout.pipeline);
+  return m.run.seconds.mapped([&](double seconds) { return watts * seconds / tokens; });
 }
 
 }  // namespace cb::training

@@ -29,5 +29,11 @@ void add_rank_figures(Record& record, size_t self, const Layout& layout, const T
                       const Prediction& prediction);
 // The model's operations of one rank a second, over a rate, of each step.
 Samples share_of(double rate, const Options& options, const Trained& measured);
+// MFU, and HFU where layers are computed again. `peak`: operations per second of this rank.
+void add_shares_of_peak(Record& record, size_t self, double peak, const Options& options,
+                        const Trained& measured);
+// Energy at this mean power (watts), of each step, over this rank's share of the tokens: its mean
+// over the ranks is that of the job.
+Samples joules_per_token(double watts, const Options& options, const Trained& measured);
 
 }  // namespace cb::training

@@ -1,6 +1,7 @@
 #include "bench/training/watch.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/clock.h"
 
@@ -27,6 +28,8 @@ void Watch<Real>::plant(const PlaceInStep& place, Real* data, int64_t count) {
   Real* element = data + count / 2;
   if (fault_.kind == Fault::Kind::bitflip) backend_.flip_bit(element);
   if (fault_.kind == Fault::Kind::nan) backend_.make_nan(element);
+  const Real infinite = std::numeric_limits<Real>::infinity();
+  if (fault_.kind == Fault::Kind::inf) backend_.put(element, &infinite, 1);
 }
 
 template <typename Real>

@@ -12,7 +12,7 @@ namespace cb::training {
 
 // A fault on purpose: --inject-fault.
 struct Fault {
-  enum class Kind { none, bitflip, nan, slow, weight };
+  enum class Kind { none, bitflip, nan, inf, slow, weight };
   Kind kind = Kind::none;
   int rank = 0;
   int64_t layer = 0;  // kOwnFirst: the first that the rank computes

@@ -114,6 +114,8 @@ constexpr TextRow kNames[] = {
     {"metric.flops_per_joule", "work per energy", "能效"},
     {"metric.clock_hertz", "clock", "时钟频率"},
     {"metric.share_of_peak", "share of theoretical peak", "理论峰值占比"},
+    {"metric.hardware_share_of_peak", "share of theoretical peak, recomputing included (HFU)", "理论峰值占比（含重计算，HFU）"},
+    {"metric.joules_per_token", "energy per token", "每词元能耗"},
     {"metric.aggregate_create_per_second", "aggregate creations per second", "每秒创建总数"},
     {"metric.aggregate_read_per_second", "aggregate reads per second", "每秒读取总数"},
     {"metric.aggregate_stat_per_second", "aggregate stats per second", "每秒 stat 总数"},

@@ -91,15 +91,53 @@ TEST_CASE("a twin step changes nothing and repeats itself; a flipped bit shows w
   CHECK(place.layer == 1);
 }
 
-TEST_CASE("a NaN stops the update and tells its layer") {
-  Training t(tiny_stage(), {Fault::Kind::nan, 0, 1});
-  const uint64_t before = t.trainer.weights_hash();
-  const StepResult result = t.trainer.step();
-  CHECK_FALSE(result.updated);
-  CHECK(t.trainer.weights_hash() == before);
-  REQUIRE(t.trainer.not_finite());
-  CHECK(t.trainer.not_finite()->part == PlaceInStep::Part::forward_feed_forward);
-  CHECK(t.trainer.not_finite()->layer == 1);
+TEST_CASE("a NaN or an infinity stops the update and tells its layer") {
+  for (const Fault::Kind kind : {Fault::Kind::nan, Fault::Kind::inf}) {
+    Training t(tiny_stage(), {kind, 0, 1});
+    const uint64_t before = t.trainer.weights_hash();
+    const StepResult result = t.trainer.step();
+    CHECK_FALSE(result.updated);
+    CHECK(t.trainer.weights_hash() == before);
+    REQUIRE(t.trainer.not_finite());
+    CHECK(t.trainer.not_finite()->part == PlaceInStep::Part::forward_feed_forward);
+    CHECK(t.trainer.not_finite()->layer == 1);
+  }
+}
+
+// Operations of the products that a step has counted, a multiplication and an addition each.
+double counted_operations(const Ledger& ledger) {
+  double out = 0;
+  for (const auto& [key, count] : ledger.matmuls)
+    out += 2.0 * static_cast<double>(key.m * key.n * key.k * count);
+  return out;
+}
+
+TEST_CASE("the products of a step are those of the formula, on ten shapes") {
+  const Shape shapes[] = {{"a", 1, 16, 2, 1, 8, 24, 32},   {"b", 3, 16, 2, 2, 8, 24, 32},
+                          {"c", 2, 24, 3, 1, 8, 40, 96},   {"d", 2, 32, 4, 2, 8, 48, 64},
+                          {"e", 1, 32, 4, 4, 16, 48, 512}, {"f", 5, 8, 1, 1, 8, 8, 16},
+                          {"g", 2, 64, 8, 2, 8, 192, 128}, {"h", 1, 40, 5, 1, 4, 56, 1000},
+                          {"i", 4, 16, 4, 2, 4, 20, 48},   *find_shape("tiny")};
+  for (const Shape& shape : shapes) {
+    CAPTURE(shape.name);
+    for (const bool recompute : {false, true}) {
+      Stage stage = tiny_stage(2);
+      stage.shape = shape;
+      stage.recompute = recompute;
+      Training t(stage);
+      static_cast<void>(t.backend->take_ledger());
+      t.trainer.step();
+      const Ledger ledger = t.backend->take_ledger();
+      const auto tokens = static_cast<double>(stage.batch.tokens());
+      const int64_t layers = layer_matmul_parameters(shape) * shape.layers;
+      const double again = recompute ? 2.0 * static_cast<double>(layers) : 0;
+      CHECK(counted_operations(ledger) ==
+            (6.0 * static_cast<double>(matmul_parameters(shape)) + again) * tokens);
+      CHECK(ledger.attention_forwards ==
+            shape.layers * stage.batch.micro_batches * (recompute ? 2 : 1));
+      CHECK(ledger.attention_backwards == shape.layers * stage.batch.micro_batches);
+    }
+  }
 }
 
 TEST_CASE("the memory model gives the bytes that are allocated") {

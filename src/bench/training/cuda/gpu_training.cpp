@@ -149,8 +149,10 @@ class GpuTraining {
     if (!window_->clock_hertz.empty()) {
       const double clock = window_->clock_hertz.summary().median;
       if (const auto peak = peak_at_clock(unit_.sku, options_.dtype, clock))
-        record_.add("share_of_peak", self_, share_of(*peak, options_, measured));
+        add_shares_of_peak(record_, self_, *peak, options_, measured);
     }
+    if (const auto watts = window_->mean_watts())
+      record_.add("joules_per_token", self_, joules_per_token(*watts, options_, measured));
     add_window(record_, self_, *window_, 0);
   }
 
