@@ -118,16 +118,21 @@ DoctorCheck pmix(const DoctorFacts& f) {
                       : warned(id, said("doctor.no_pmix"), said("doctor.use_pmi2"));
 }
 
+DoctorCheck name_check(const char* id, const std::string& name, const NameLookup& lookup,
+                       const Said& next) {
+  if (!lookup.seconds) return failed(id, said("doctor.name_silent", name), next);
+  const Said seen = said("doctor.name_after", name, Quantity{*lookup.seconds, "seconds"});
+  if (*lookup.seconds > kSlowLookup) return warned(id, seen, next);
+  if (!lookup.known) return warned(id, said("doctor.name_unknown", name), next);
+  return good(id, said("doctor.name", name));
+}
+
 DoctorCheck own_name(const DoctorFacts& f) {
-  constexpr const char* id = "own-name";
-  if (!f.lookup_seconds)
-    return failed(id, said("doctor.name_silent", f.host), said("doctor.name_in_hosts", f.host));
-  const Said seen = said("doctor.name_after", f.host, Quantity{*f.lookup_seconds, "seconds"});
-  if (*f.lookup_seconds > kSlowLookup)
-    return warned(id, seen, said("doctor.name_in_hosts", f.host));
-  if (!f.name_known)
-    return warned(id, said("doctor.name_unknown", f.host), said("doctor.name_in_hosts", f.host));
-  return good(id, said("doctor.name", f.host));
+  return name_check("own-name", f.host, f.own_name, said("doctor.name_in_hosts", f.host));
+}
+
+DoctorCheck localhost(const DoctorFacts& f) {
+  return name_check("localhost", "localhost", f.localhost, said("doctor.localhost_in_hosts"));
 }
 
 std::string word(Lang lang, const char* id) { return said(id).in(lang); }
@@ -163,8 +168,9 @@ const char* doctor_state_name(DoctorState state) {
 }
 
 std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts) {
-  return {shared_memory(facts), locked_memory(facts), rdma(facts), gpu(facts),  processors(facts),
-          memory(facts),        clock(facts),         mpi(facts),  pmix(facts), own_name(facts)};
+  return {shared_memory(facts), locked_memory(facts), rdma(facts),     gpu(facts),
+          processors(facts),    memory(facts),        clock(facts),    mpi(facts),
+          pmix(facts),          own_name(facts),      localhost(facts)};
 }
 
 std::string doctor_table(std::span<const DoctorHost> hosts, Lang lang) {

@@ -10,7 +10,7 @@ import pytest
 from campaigns import BINARY, cb
 
 HERE = socket.gethostname()
-CHECKS = ["shared-memory", "locked-memory", "rdma", "gpu-driver", "processors", "memory", "clock", "mpi", "pmix", "own-name"]
+CHECKS = ["shared-memory", "locked-memory", "rdma", "gpu-driver", "processors", "memory", "clock", "mpi", "pmix", "own-name", "localhost"]
 ROOT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 

@@ -49,6 +49,15 @@ def lonely(tmp_path, *command, **options):
                           capture_output=True, text=True, timeout=200, check=False, **options)
 
 
+def test_doctor_names_both_questions(tmp_path, questions):
+    if lonely(tmp_path, "true").returncode != 0:
+        pytest.skip("needs root for a machine of its own: unshare --mount --uts")
+    done = lonely(tmp_path, BINARY, "doctor")
+    rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    for check, next_step in (("own-name", "lonely to /etc/hosts"), ("localhost", '"127.0.0.1 localhost" to /etc/hosts')):
+        assert "fail" in rows[check] and "nobody answers" in rows[check] and next_step in rows[check], done.stdout
+
+
 def test_a_campaign_asks_no_name_server(tmp_path, questions):
     if lonely(tmp_path, "true").returncode != 0:
         pytest.skip("needs root for a machine of its own: unshare --mount --uts")

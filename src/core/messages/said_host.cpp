@@ -136,6 +136,7 @@ constexpr TextRow kSaidHost[] = {
     {"doctor.name_after", "{0} was found after {1}", "{1} 后才查到 {0}"},
     {"doctor.name_in_hosts", "add a line with this host's address and {0} to /etc/hosts: MPI asks for it when a job starts", "在 /etc/hosts 加一行本机地址和 {0}：MPI 启动作业时会查询"},
     {"doctor.name", "{0} is known at once", "{0} 立即可查"},
+    {"doctor.localhost_in_hosts", "add the line \"127.0.0.1 localhost\" to /etc/hosts: mpirun's hwloc asks for it when a job starts", "在 /etc/hosts 加一行“127.0.0.1 localhost”：mpirun 的 hwloc 启动作业时会查询"},
     {"doctor.not_reached", "the job there failed: {0}", "该主机上的作业失败：{0}"},
     {"doctor.reach", "run {0} by hand: ssh without a password, the same program on every host", "手动运行 {0}：需要免密 ssh，且各主机上程序相同"},
     {"doctor.no_listener", "a rank could not reach a listener of another host: {0}", "某进程无法连到另一主机的监听端口：{0}"},

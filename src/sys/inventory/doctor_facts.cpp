@@ -99,17 +99,16 @@ void read_srun(DoctorFacts& facts) {
   if (said.ok) facts.srun_pmix = said.out.find("pmix") != std::string::npos;
 }
 
-void read_own_name(DoctorFacts& facts) {
+NameLookup look_up(const std::string& name) {
   const double begin = monotonic_seconds();
-  const auto code = call_with_deadline<int>(kPatience, [name = facts.host] {
+  const auto code = call_with_deadline<int>(kPatience, [name] {
     addrinfo* found = nullptr;
     const int result = ::getaddrinfo(name.c_str(), nullptr, nullptr, &found);
     if (result == 0) ::freeaddrinfo(found);
     return result;
   });
-  if (!code) return;
-  facts.lookup_seconds = monotonic_seconds() - begin;
-  facts.name_known = *code == 0;
+  if (!code) return {};
+  return {.seconds = monotonic_seconds() - begin, .known = *code == 0};
 }
 
 void read_inventory(const HostInventory& inventory, DoctorFacts& facts) {
@@ -166,7 +165,8 @@ DoctorFacts doctor_facts(const FsRoot& fs, const HostInventory& inventory) {
   facts.memory_limit_bytes = limits.memory_bytes;
   facts.mpirun = file_in_path("mpirun");
   read_srun(facts);
-  read_own_name(facts);
+  facts.own_name = look_up(facts.host);
+  facts.localhost = look_up("localhost");
   return facts;
 }
 

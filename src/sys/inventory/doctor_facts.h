@@ -8,6 +8,12 @@
 
 namespace cb {
 
+// How long it took to learn a name's address.
+struct NameLookup {
+  std::optional<double> seconds = {};  // nothing: no answer
+  bool known = false;
+};
+
 // What decides if this host or container can measure. An absent value could not be read.
 struct DoctorFacts {
   std::string host;
@@ -29,9 +35,9 @@ struct DoctorFacts {
   std::string mpirun = {};       // the file in the PATH; empty: none
   std::string mpi_library = {};  // its name and version; empty: none opens
   bool srun = false;
-  std::optional<bool> srun_pmix = {};         // nothing: srun did not say
-  std::optional<double> lookup_seconds = {};  // of this host's own name; nothing: no answer
-  bool name_known = false;
+  std::optional<bool> srun_pmix = {};  // nothing: srun did not say
+  NameLookup own_name = {};
+  NameLookup localhost = {};  // hwloc asks for it where a plugin of it looks for a display
 };
 
 // Limits of this process's cgroup and of those above it, of both versions.

@@ -32,8 +32,8 @@ DoctorFacts good_facts() {
           .mpi_library = "Open MPI v4.1.4",
           .srun = true,
           .srun_pmix = true,
-          .lookup_seconds = 0.001,
-          .name_known = true};
+          .own_name = {.seconds = 0.001, .known = true},
+          .localhost = {.seconds = 0.001, .known = true}};
 }
 
 DoctorCheck check_of(const DoctorFacts& facts, const std::string& id) {
@@ -128,8 +128,12 @@ TEST_CASE("clock, MPI and Slurm") {
 }
 
 TEST_CASE("a name that is found late costs every job of MPI that time") {
-  CHECK(after("own-name", [](DoctorFacts& f) { f.lookup_seconds = 1.0; }) == "ok");
-  CHECK(after("own-name", [](DoctorFacts& f) { f.lookup_seconds = 1.01; }) == "warn");
-  CHECK(after("own-name", [](DoctorFacts& f) { f.lookup_seconds = {}; }) == "fail");
-  CHECK(after("own-name", [](DoctorFacts& f) { f.name_known = false; }) == "warn");
+  const auto both = [](NameLookup DoctorFacts::*lookup, const std::string& id) {
+    CHECK(after(id, [&](DoctorFacts& f) { (f.*lookup).seconds = 1.0; }) == "ok");
+    CHECK(after(id, [&](DoctorFacts& f) { (f.*lookup).seconds = 1.01; }) == "warn");
+    CHECK(after(id, [&](DoctorFacts& f) { (f.*lookup).seconds = {}; }) == "fail");
+    CHECK(after(id, [&](DoctorFacts& f) { (f.*lookup).known = false; }) == "warn");
+  };
+  both(&DoctorFacts::own_name, "own-name");
+  both(&DoctorFacts::localhost, "localhost");
 }

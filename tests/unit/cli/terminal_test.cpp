@@ -164,8 +164,8 @@ TEST_CASE("what doctor says of a container with little, in both languages") {
                           .clock_synchronised = false,
                           .mpirun = "/usr/bin/mpirun",
                           .mpi_library = "Open MPI v4.1.4",
-                          .lookup_seconds = 4.9,
-                          .name_known = false};
+                          .own_name = {.seconds = 4.9, .known = false},
+                          .localhost = {.seconds = 0.001, .known = true}};
   const std::vector<DoctorHost> hosts{{facts.host, doctor_checks(facts)}};
   compare("doctor", doctor_table(hosts, Lang::en));
   compare("doctor.zh", doctor_table(hosts, Lang::zh));
