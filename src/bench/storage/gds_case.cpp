@@ -4,6 +4,7 @@
 // docs/methods/gds.md.
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "bench/storage/io/target.h"
 #include "bench/storage/io/worker.h"
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/param_builder.h"
 #include "sys/storage/cufile.h"
 #include "sys/storage/uring.h"
@@ -323,25 +325,37 @@ Record record_of(Context& context, const Params& params, const io::Target& targe
   return record;
 }
 
+// A request that never came back still uses the memory, and freeing that may wait for it for ever: it
+// stays until the process ends.
+void leave_behind(std::unique_ptr<GdsTransfer> mover) {
+  static auto* const kept = new std::vector<std::unique_ptr<GdsTransfer>>;
+  kept->push_back(std::move(mover));
+}
+
 // Collective. A rank that goes well while another fails returns what nobody reads.
 Record measure_point(Context& context, const Params& params, io::Target& target,
                      const cufile::Driver& driver, const std::string& mode) {
   Record record{.case_name = "gds", .params = params.with("mode", mode)};
-  std::optional<GdsTransfer> mover;
+  std::unique_ptr<GdsTransfer> mover;
   if (!io::all_well(context, [&] {
-        mover.emplace(params, target, driver, context.place.local_rank,
-                      plants_fault(context, params));
+        mover = std::make_unique<GdsTransfer>(params, target, driver, context.place.local_rank,
+                                              plants_fault(context, params));
       }))
     return record;
   context.comm.barrier();
   io::all_well(context, [&] {
-    const Outcome outcome = measure_mode(context, params, *mover, mode);
-    if (params.text("rw") == "write") {
-      target.flush();
-      target.drop_cache();
-      mover->read_back();
+    try {
+      const Outcome outcome = measure_mode(context, params, *mover, mode);
+      if (params.text("rw") == "write") {
+        target.flush();
+        target.drop_cache();
+        mover->read_back();
+      }
+      record = record_of(context, params, target, driver, *mover, mode, outcome);
+    } catch (const Error& e) {
+      if (e.code() == ExitCode::deadline) leave_behind(std::move(mover));
+      throw;
     }
-    record = record_of(context, params, target, driver, *mover, mode, outcome);
   });
   return record;
 }
