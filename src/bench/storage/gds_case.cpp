@@ -325,8 +325,8 @@ Record record_of(Context& context, const Params& params, const io::Target& targe
   return record;
 }
 
-// A request that never came back still uses the memory, and freeing that may wait for it for ever: it
-// stays until the process ends.
+// A request that never came back still uses the memory, and freeing that may wait for it for ever:
+// it stays until the process ends.
 void leave_behind(std::unique_ptr<GdsTransfer> mover) {
   static auto* const kept = new std::vector<std::unique_ptr<GdsTransfer>>;
   kept->push_back(std::move(mover));
