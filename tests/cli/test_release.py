@@ -241,6 +241,40 @@ def test_no_folder_of_the_build_machine_is_in_the_program(folder):
     assert not re.findall(re.escape(str(SOURCE)) + r".*", words)
 
 
+# ---- what ci/portable/try.sh asks of the release file in a bare root ----
+
+
+def tried(tmp_path, program):
+    """try.sh over an archive with the documents' campaign and a program of that text, where nothing is measured."""
+    folder = tmp_path / "clusterbench-0-x86_64"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin/clusterbench").write_text("#!/bin/sh\n" + program)
+    (folder / "bin/clusterbench").chmod(0o755)
+    shutil.copytree(SOURCE / "docs/examples/host", folder / "share/doc/clusterbench/docs/examples/host")
+    sums = subprocess.run(["sha256sum", "bin/clusterbench"], cwd=folder, capture_output=True, timeout=60, check=True)
+    (folder / "SHA256SUMS").write_bytes(sums.stdout)
+    subprocess.run(["tar", "-C", tmp_path, "-czf", tmp_path / "release.tar.gz", folder.name], timeout=60, check=True)
+    return subprocess.run([SOURCE / "ci/portable/try.sh", tmp_path / "release.tar.gz", "laptop"], text=True, capture_output=True,
+                          timeout=120, check=False)
+
+
+def test_a_laptop_judges_compares_verifies_and_bundles_what_others_measured(tmp_path):
+    done = tried(tmp_path, f'exec "{BINARY}" "$@"\n')
+    assert done.returncode == 0 and "WRONG" not in done.stdout, done.stdout + done.stderr
+    for words in ("gate", "report", "compare", "signoff verify", "bundle"):
+        assert f"bin/clusterbench {words} " in done.stdout
+
+
+@pytest.mark.parametrize("program, wrong", [
+    ('[ "$1" != compare ] || exit 0\n', "WRONG without the words: compared: 0 worse"),
+    ('[ "$1 $2" != "signoff verify" ] || { echo "intact: 1 signature by listed keys" && exit 0; }\n', "WRONG exit 0"),
+    ('[ "$1" != bundle ] || { date +%N >"$4" && sha256sum "$4" && exit 0; }\n', "WRONG exit 1"),
+], ids=["compares nothing", "believes everything", "bundles differently twice"])
+def test_a_program_that_does_otherwise_on_a_laptop_is_seen(tmp_path, program, wrong):
+    done = tried(tmp_path, f'{program}exec "{BINARY}" "$@"\n')
+    assert done.returncode == 1 and wrong in done.stdout, done.stdout + done.stderr
+
+
 # ---- the packages: ci/portable/packages.sh of a folder as ci/release.sh stages it, with the program of this build ----
 
 
