@@ -1,4 +1,5 @@
 """Every script of ci/ says what it is for when asked, and does nothing else."""
+import importlib.util
 import os
 import subprocess
 import sys
@@ -102,6 +103,51 @@ def test_the_comparison_with_hpl_alternates_and_has_a_spread(tmp_path):
 def test_two_rounds_with_hpl_are_refused(tmp_path):
     done, runs = compare_hpl(tmp_path, 2)
     assert done.returncode == 2 and "fewer than 3 have no spread" in done.stderr and runs == []
+
+
+MADE_UP_LAUNCHER = """#!/usr/bin/python3
+import json, pathlib, sys
+words, log = sys.argv[1:], pathlib.Path({log!r})
+if "--json" not in words:
+    print("all_reduce 1.0")
+    sys.exit()
+ranks, times = int(words[1]), {times!r}
+if ranks == 2:
+    with log.open("a") as file:
+        file.write("x")
+time = times[(len(log.read_text()) - 1) % len(times)] if ranks == 2 else 1
+record = {{"checks": [{{"passed": True}}], "metrics": [{{"name": "time_seconds", "summary": {{"median": time}}}}]}}
+json.dump({{"run": {{"ranks": ranks}}, "tool": {{"build": {{"mpi": "Made up 1.0"}}}}, "records": [record]}},
+          open(words[words.index("--json") + 1], "w"))
+"""
+
+
+def any_mpi(tmp_path, monkeypatch, times, compiler):
+    """The exit code of tests/tools/any_mpi.py with one MPI, under which a plain loop takes 1 s, and the program `times`, run by run."""
+    spec = importlib.util.spec_from_file_location("any_mpi", ROOT / "tests" / "tools" / "any_mpi.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, text in (("launcher", MADE_UP_LAUNCHER.format(log=str(tmp_path / "log"), times=times)), ("mpicc", "#!/bin/sh\n: >\"$3\"\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    made_up = module.Mpi("Made up", [str(tmp_path / "launcher")], str(tmp_path / compiler))
+    monkeypatch.setattr(module, "installations", lambda folder: [made_up])
+    monkeypatch.setattr(sys, "argv", ["any_mpi.py", "clusterbench", "3", str(tmp_path)])
+    return int(module.main())
+
+
+@pytest.mark.parametrize("times, code", [([1.0, 1.03, 1.5], 0), ([1.0, 1.04, 1.04], 1)], ids=["within", "above"])
+def test_a_median_above_the_limit_over_a_plain_loop_fails(tmp_path, monkeypatch, capsys, times, code):
+    assert any_mpi(tmp_path, monkeypatch, times, "mpicc") == code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Made up: Made up 1.0, 4 ranks, 1 records, 1 checks, 0 wrong"
+    assert len(lines) == 5 and all(f"over a plain loop {times[1]:.3f} [1.000 … {times[2]:.3f}]" in line for line in lines[1:])
+    assert [line.endswith("FAILED: above 1.03") for line in lines[1:]] == [code == 1] * 4
+
+
+def test_an_mpi_without_a_compiler_is_not_compared_and_says_so(tmp_path, monkeypatch, capsys):
+    assert any_mpi(tmp_path, monkeypatch, [9.0], "none") == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["  not compared: no compiler of this MPI"]
 
 
 @pytest.mark.parametrize("code", [0, 1], ids=["all goes well", "nothing does"])
