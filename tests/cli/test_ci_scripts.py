@@ -105,6 +105,59 @@ def test_two_rounds_with_hpl_are_refused(tmp_path):
     assert done.returncode == 2 and "fewer than 3 have no spread" in done.stderr and runs == []
 
 
+MADE_UP_BUILD = """#!/usr/bin/python3 -IS
+import json, pathlib, sys
+side, log, ratios = {side!r}, pathlib.Path({log!r}), {ratios!r}
+words = sys.argv[1:]
+with log.open("a") as file:
+    file.write(f"{{side}} {{' '.join(words[:words.index('--quiet')])}}\\n")
+runs = sum(line.startswith(f"{{side}} {{words[0]}} ") for line in log.read_text().splitlines())
+rate = ratios[(runs - 1) % len(ratios)] if side == "portable" else 1
+metrics = [("flops_per_second", 1), ("bytes_per_second", 1), ("bus_bytes_per_second", 1), ("io_per_second", 1), ("latency_seconds", -1)]
+sizes = words[words.index("--size") + 1].split(",") if "--size" in words else ["0"]
+records = [{{"params": {{"size": size}}, "metrics": [
+    {{"name": name, "better": "higher" if sign > 0 else "lower", "summary": {{"median": rate ** sign}}}} for name, sign in metrics]}}
+    for size in sizes]
+json.dump({{"records": records}}, open(words[words.index("--json") + 1], "w"))
+"""
+
+
+def compare_speed(tmp_path, ratios, *words):
+    """ci/portable/speed.py in three rounds over two programs, of which the portable one's figures are `ratios`, run by run of a case."""
+    log = tmp_path / "log"
+    for side in ("native", "portable"):
+        (tmp_path / side).write_text(MADE_UP_BUILD.format(side=side, log=str(log), ratios=ratios))
+    (tmp_path / "mpirun").write_text('#!/bin/sh\n[ "$1 $2 $3" = "--oversubscribe -np 2" ] && shift 3 && exec "$@"\n')
+    for name in ("native", "portable", "mpirun"):
+        (tmp_path / name).chmod(0o755)
+    done = ask(ROOT / "ci" / "portable" / "speed.py", tmp_path / "native", tmp_path / "portable", "3", "--dir", tmp_path, *words,
+               env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    return done, log.read_text().splitlines()
+
+
+FIGURES = ["gemm-fp64", "gemm-fp32", "triad", "all-reduce 4K B", "all-reduce 1M B", "all-reduce 64M B", "pingpong", "randread", "write", "burn"]
+
+
+def test_the_comparison_of_two_builds_alternates_over_the_steps_of_host_quick(tmp_path):
+    done, runs = compare_speed(tmp_path, [0.98])
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[:-1] == [f"{name:26} 0.980 [0.980 … 0.980], best 0.980" for name in FIGURES]
+    assert lines[-1].startswith("3 rounds, load")
+    assert [run.split()[0] for run in runs] == ["native", "portable", "portable", "native", "native", "portable"] * 8
+    assert runs[0] == "native gemm --device cpu --dtype fp64 --size 2048 --duration 4s"
+    assert runs[18] == "native mpi --op all_reduce --size 4K,1M,64M --duration 2s"
+    assert runs[30].startswith("native io --rw randread --block-size 4K --queue-depth 32 --size 256M --duration 5s --dir ")
+    assert runs[42] == "native burn --device cpu --duration 10s"
+
+
+def test_a_median_of_two_builds_below_the_limit_fails_whatever_its_interval_reaches(tmp_path):
+    done, runs = compare_speed(tmp_path, [0.97, 0.97, 1.5], "--duration", "1s")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert [line.split("  ")[0] for line in done.stdout.splitlines() if line.endswith("1.500], best 1.500 FAILED: below 0.98")] == FIGURES
+    assert all("--duration 1s" in run for run in runs)
+
+
 MADE_UP_LAUNCHER = """#!/usr/bin/python3
 import json, pathlib, sys
 words, log = sys.argv[1:], pathlib.Path({log!r})
