@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Makes the release: one program for x86_64 and every glibc from 2.28 on, with profiles, documents, manual pages and licences, as
 # .tar.gz, .deb and .rpm, with their list of parts (SPDX) and sums.
-#   ci/release.sh [--out DIR] [--check] [--arch aarch64]
+#   ci/release.sh [--out DIR] [--check] [--arch aarch64] [--without-roots]
 #   --out DIR   where the files go (build/dist); files of that version are replaced
 #   --arch aarch64   the same for that machine by Debian's cross compiler, without GPU cases. Needs what
 #               ci/bootstrap.sh --cross installs: with qemu the program writes its manual pages here
 #   --check     also builds a second time from nothing, without a compiler cache, and compares the bytes. In the same folder:
 #               nvcc puts a sum of its source's path into the names of kernels
+#   --without-roots   goes on although a run on a bare machine (ci/fresh-machine.sh) is older than what it depends on. Such runs are
+#               named before anything is built, and end this with 1 otherwise
 # Of the last commit: a checkout with changes is refused. Needs Debian 12 with the packages of ci/packages.txt, and pip and apt for three source packages and a wheel, which
 # ci/portable/inputs.txt pins, and two packages with CUDA 11.8; later calls need no network. Where nvcc is found, kernels and CUDA runtime are in
 # it as modules: one of that nvcc, one of CUDA 11.8 for older drivers.
@@ -16,6 +18,7 @@ help_if_asked "$@"
 
 out=$root/build/dist
 twice=false
+without_roots=false
 arch=x86_64
 while [ $# -gt 0 ]; do
   case $1 in
@@ -25,12 +28,13 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --check) twice=true ;;
+    --without-roots) without_roots=true ;;
     --arch)
       arch=${2-}
       shift
       ;;
     *)
-      echo "release.sh: $1: unknown option (--out DIR, --check, --arch ARCH)" >&2
+      echo "release.sh: $1: unknown option (--out DIR, --check, --arch ARCH, --without-roots)" >&2
       exit 2
       ;;
   esac
@@ -56,6 +60,9 @@ mkdir -p "$out"
 
 [ -z "$(git status --porcelain)" ] ||
   die "this checkout has changes: documents and list of parts are those of the last commit; next: commit or stash them"
+# Standard output is for results alone.
+ci/fresh-machine-record.sh >&2 || $without_roots ||
+  die "bare machines have not run what is released here; next: make and commit these runs, or name --without-roots"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 umask 022
@@ -114,7 +121,7 @@ stage "a second time, from nothing"
 rm -rf --one-file-system "build/$preset"
 again=$(mktemp -d "$root/.cache/release/again.XXXXXX")
 trap 'rm -rf --one-file-system "$again"' EXIT
-CCACHE_DISABLE=1 ci/release.sh --out "$again" --arch "$arch" >&2
+CCACHE_DISABLE=1 ci/release.sh --out "$again" --arch "$arch" --without-roots >&2
 for file in "${files[@]}" "$sums"; do
   cmp "$out/$file" "$again/$file" || die "two builds of one commit differ in $file"
 done

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """Compares the speed of two builds: speed.py NATIVE PORTABLE [ROUNDS].
 
-Each round measures each figure with both, one right after the other, in turns of who begins. A line a figure: the median of the
-ratios of a round, portable over native (above 1 is faster), with its 95 % interval by order, and the ratio of the best.
-Exit 1 where a median is below 0.98 and the interval does not reach it.
+Figures are those of profiles/host-quick.json: the steps with their parameters, of each the metric that its criteria judge at every
+size, of burn its rate. Each round measures each step with both, one right after the other, in turns of who begins. A line a figure:
+the median of the ratios of a round, portable over native (above 1 is faster), with its 95 % interval by order, and the ratio of the
+best. Exit 1 where a median is below 0.98.
 """
+import argparse
 import json
 import os
 import statistics
@@ -14,26 +16,55 @@ import tempfile
 from pathlib import Path
 
 LEAST = 0.98
-MPI = ["mpirun", "--oversubscribe", "-np", "2"]
-FIGURES = {
-    "gemm fp64 512, own loops": ([], "gemm --device cpu --dtype fp64 --library builtin --size 512 --duration 700ms", "flops"),
-    "gemm fp64 1024, OpenBLAS": ([], "gemm --device cpu --dtype fp64 --library openblas --size 1024 --duration 700ms", "flops"),
-    "triad 192 MB": ([], "bandwidth --op triad --size 64M --duration 700ms", "bytes_per_second"),
-    "mpi all_reduce 64 KiB": (MPI, "mpi --op all_reduce --size 64K --duration 500ms --checks 1", "time_seconds"),
-    "mpi ping-pong 8 B": (MPI, "mpi --op pingpong --size 8 --duration 500ms --checks 1", "latency_seconds"),
-}
+PROFILE = Path(__file__).resolve().parents[2] / "profiles/host-quick.json"
+MPI = ["mpirun", "--oversubscribe", "-np"]
+UNJUDGED = {"burn": "flops_per_second"}  # its criterion asks for a check, and names no metric
 
 
-def measured(program, launcher, words, metric, place):
-    """Median over the samples of one run; a time is turned round, so that more is better."""
+def steps_with_figures():
+    """(step, metric) for each step that has a figure."""
+    profile = json.loads(PROFILE.read_text())
+    judged = {c["step"]: c["metric"] for c in profile["criteria"] if "metric" in c}
+    metrics = [(step, judged.get(step["id"], UNJUDGED.get(step["case"]))) for step in profile["steps"]]
+    return [(step, metric) for step, metric in metrics if metric]
+
+
+def words_of(step, duration, place):
+    """The step's case and options, as `run` gives them."""
+    params = dict(step["params"])
+    if duration:
+        params["duration"] = duration
+    if step["case"] == "io":
+        params["dir"] = place
+    words = [step["case"]]
+    for name, value in params.items():
+        words += [f"--{name}", ",".join(value) if isinstance(value, list) else str(value)]
+    return words
+
+
+def label(step, record, records):
+    return step["id"] if len(records) == 1 else f"{step['id']} {record['params']['size']} B"
+
+
+def figure(record, name):
+    """The median over the samples; a time is turned round, so that more is better."""
+    metric = next(m for m in record["metrics"] if m["name"] == name)
+    median = metric["summary"]["median"]
+    return 1 / median if metric["better"] == "lower" else median
+
+
+def measured(program, step, metric, options, place):
+    """The figures of one run, by their labels."""
     out = Path(place) / "result.json"
     out.unlink(missing_ok=True)
-    subprocess.run([*launcher, program, *words.split(), "--quiet", "--json", out], check=True, timeout=120, stdout=subprocess.DEVNULL,
-                   env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
-    figures = [m["summary"] for r in json.loads(out.read_text())["records"] for m in r["metrics"] if metric in m["name"]]
-    if not figures:
-        sys.exit(f"speed.py: {words}: no metric like {metric}")
-    return 1 / figures[0]["median"] if metric.endswith("_seconds") else figures[0]["median"]
+    launcher = [*MPI, str(step["ranks_per_host"])] if "ranks_per_host" in step else []
+    command = [*launcher, program, *words_of(step, options.duration, place), "--quiet", "--json", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False,
+                          env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    records = json.loads(out.read_text())["records"]
+    return {label(step, record, records): figure(record, metric) for record in records}
 
 
 def interval(ratios):
@@ -43,29 +74,40 @@ def interval(ratios):
     return ordered[low], ordered[-1 - low]
 
 
-def compared(programs, figure, rounds, place):
-    launcher, words, metric = FIGURES[figure]
-    got = {"native": [], "portable": []}
-    for i in range(rounds):
-        for side in sorted(got, reverse=i % 2 == 1):
-            got[side].append(measured(programs[side], launcher, words, metric, place))
-    ratios = [p / n for p, n in zip(got["portable"], got["native"])]
+def judged(name, native, portable):
+    """Prints the line of a figure; whether its median is high enough."""
+    ratios = [p / n for p, n in zip(portable, native)]
     low, high = interval(ratios)
     median = statistics.median(ratios)
-    print(f"{figure:26} {median:.3f} [{low:.3f} … {high:.3f}], best {max(got['portable']) / max(got['native']):.3f}", flush=True)
-    return median >= LEAST or high >= LEAST
+    print(f"{name:26} {median:.3f} [{low:.3f} … {high:.3f}], best {max(portable) / max(native):.3f}"
+          f"{'' if median >= LEAST else f' FAILED: below {LEAST}'}", flush=True)
+    return median >= LEAST
+
+
+def compared(step, metric, options, place):
+    """Whether every figure of the step is high enough."""
+    programs = {"native": options.native, "portable": options.portable}
+    got = {"native": [], "portable": []}
+    for i in range(options.rounds):
+        for side in sorted(got, reverse=i % 2 == 1):
+            got[side].append(measured(programs[side], step, metric, options, place))
+    return all([judged(name, *([figures[name] for figures in got[side]] for side in ("native", "portable"))) for name in got["native"][0]])
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
-        print(__doc__, file=sys.stderr)
-        return 2
-    programs = {"native": sys.argv[1], "portable": sys.argv[2]}
-    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 12
-    with tempfile.TemporaryDirectory() as place:
-        good = [compared(programs, figure, rounds, place) for figure in FIGURES]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("native")
+    parser.add_argument("portable")
+    parser.add_argument("rounds", nargs="?", type=int, default=12, help="12 where not given")
+    parser.add_argument("--duration", metavar="TIME", help="of each step, instead of the profile's own")
+    parser.add_argument("--dir", help="where the io steps measure, in a folder of its own; the temporary directory where not given")
+    options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"{options.rounds} rounds: at least one is needed")
+    with tempfile.TemporaryDirectory(dir=options.dir) as place:
+        good = [compared(step, metric, options, place) for step, metric in steps_with_figures()]
     load = Path("/proc/loadavg").read_text().split()[0]
-    print(f"{rounds} rounds, load of the machine at the end {load}")
+    print(f"{options.rounds} rounds, load of the machine at the end {load}")
     return 0 if all(good) else 1
 
 

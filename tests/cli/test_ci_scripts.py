@@ -1,4 +1,5 @@
 """Every script of ci/ says what it is for when asked, and does nothing else."""
+import importlib.util
 import os
 import subprocess
 import sys
@@ -102,6 +103,104 @@ def test_the_comparison_with_hpl_alternates_and_has_a_spread(tmp_path):
 def test_two_rounds_with_hpl_are_refused(tmp_path):
     done, runs = compare_hpl(tmp_path, 2)
     assert done.returncode == 2 and "fewer than 3 have no spread" in done.stderr and runs == []
+
+
+MADE_UP_BUILD = """#!/usr/bin/python3 -IS
+import json, pathlib, sys
+side, log, ratios = {side!r}, pathlib.Path({log!r}), {ratios!r}
+words = sys.argv[1:]
+with log.open("a") as file:
+    file.write(f"{{side}} {{' '.join(words[:words.index('--quiet')])}}\\n")
+runs = sum(line.startswith(f"{{side}} {{words[0]}} ") for line in log.read_text().splitlines())
+rate = ratios[(runs - 1) % len(ratios)] if side == "portable" else 1
+metrics = [("flops_per_second", 1), ("bytes_per_second", 1), ("bus_bytes_per_second", 1), ("io_per_second", 1), ("latency_seconds", -1)]
+sizes = words[words.index("--size") + 1].split(",") if "--size" in words else ["0"]
+records = [{{"params": {{"size": size}}, "metrics": [
+    {{"name": name, "better": "higher" if sign > 0 else "lower", "summary": {{"median": rate ** sign}}}} for name, sign in metrics]}}
+    for size in sizes]
+json.dump({{"records": records}}, open(words[words.index("--json") + 1], "w"))
+"""
+
+
+def compare_speed(tmp_path, ratios, *words):
+    """ci/portable/speed.py in three rounds over two programs, of which the portable one's figures are `ratios`, run by run of a case."""
+    log = tmp_path / "log"
+    for side in ("native", "portable"):
+        (tmp_path / side).write_text(MADE_UP_BUILD.format(side=side, log=str(log), ratios=ratios))
+    (tmp_path / "mpirun").write_text('#!/bin/sh\n[ "$1 $2 $3" = "--oversubscribe -np 2" ] && shift 3 && exec "$@"\n')
+    for name in ("native", "portable", "mpirun"):
+        (tmp_path / name).chmod(0o755)
+    done = ask(ROOT / "ci" / "portable" / "speed.py", tmp_path / "native", tmp_path / "portable", "3", "--dir", tmp_path, *words,
+               env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    return done, log.read_text().splitlines()
+
+
+FIGURES = ["gemm-fp64", "gemm-fp32", "triad", "all-reduce 4K B", "all-reduce 1M B", "all-reduce 64M B", "pingpong", "randread", "write", "burn"]
+
+
+def test_the_comparison_of_two_builds_alternates_over_the_steps_of_host_quick(tmp_path):
+    done, runs = compare_speed(tmp_path, [0.98])
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[:-1] == [f"{name:26} 0.980 [0.980 … 0.980], best 0.980" for name in FIGURES]
+    assert lines[-1].startswith("3 rounds, load")
+    assert [run.split()[0] for run in runs] == ["native", "portable", "portable", "native", "native", "portable"] * 8
+    assert runs[0] == "native gemm --device cpu --dtype fp64 --size 2048 --duration 4s"
+    assert runs[18] == "native mpi --op all_reduce --size 4K,1M,64M --duration 2s"
+    assert runs[30].startswith("native io --rw randread --block-size 4K --queue-depth 32 --size 256M --duration 5s --dir ")
+    assert runs[42] == "native burn --device cpu --duration 10s"
+
+
+def test_a_median_of_two_builds_below_the_limit_fails_whatever_its_interval_reaches(tmp_path):
+    done, runs = compare_speed(tmp_path, [0.97, 0.97, 1.5], "--duration", "1s")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert [line.split("  ")[0] for line in done.stdout.splitlines() if line.endswith("1.500], best 1.500 FAILED: below 0.98")] == FIGURES
+    assert all("--duration 1s" in run for run in runs)
+
+
+MADE_UP_LAUNCHER = """#!/usr/bin/python3
+import json, pathlib, sys
+words, log = sys.argv[1:], pathlib.Path({log!r})
+if "--json" not in words:
+    print("all_reduce 1.0")
+    sys.exit()
+ranks, times = int(words[1]), {times!r}
+if ranks == 2:
+    with log.open("a") as file:
+        file.write("x")
+time = times[(len(log.read_text()) - 1) % len(times)] if ranks == 2 else 1
+record = {{"checks": [{{"passed": True}}], "metrics": [{{"name": "time_seconds", "summary": {{"median": time}}}}]}}
+json.dump({{"run": {{"ranks": ranks}}, "tool": {{"build": {{"mpi": "Made up 1.0"}}}}, "records": [record]}},
+          open(words[words.index("--json") + 1], "w"))
+"""
+
+
+def any_mpi(tmp_path, monkeypatch, times, compiler):
+    """The exit code of tests/tools/any_mpi.py with one MPI, under which a plain loop takes 1 s, and the program `times`, run by run."""
+    spec = importlib.util.spec_from_file_location("any_mpi", ROOT / "tests" / "tools" / "any_mpi.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, text in (("launcher", MADE_UP_LAUNCHER.format(log=str(tmp_path / "log"), times=times)), ("mpicc", "#!/bin/sh\n: >\"$3\"\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    made_up = module.Mpi("Made up", [str(tmp_path / "launcher")], str(tmp_path / compiler))
+    monkeypatch.setattr(module, "installations", lambda folder: [made_up])
+    monkeypatch.setattr(sys, "argv", ["any_mpi.py", "clusterbench", "3", str(tmp_path)])
+    return int(module.main())
+
+
+@pytest.mark.parametrize("times, code", [([1.0, 1.03, 1.5], 0), ([1.0, 1.04, 1.04], 1)], ids=["within", "above"])
+def test_a_median_above_the_limit_over_a_plain_loop_fails(tmp_path, monkeypatch, capsys, times, code):
+    assert any_mpi(tmp_path, monkeypatch, times, "mpicc") == code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Made up: Made up 1.0, 4 ranks, 1 records, 1 checks, 0 wrong"
+    assert len(lines) == 5 and all(f"over a plain loop {times[1]:.3f} [1.000 … {times[2]:.3f}]" in line for line in lines[1:])
+    assert [line.endswith("FAILED: above 1.03") for line in lines[1:]] == [code == 1] * 4
+
+
+def test_an_mpi_without_a_compiler_is_not_compared_and_says_so(tmp_path, monkeypatch, capsys):
+    assert any_mpi(tmp_path, monkeypatch, [9.0], "none") == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["  not compared: no compiler of this MPI"]
 
 
 @pytest.mark.parametrize("code", [0, 1], ids=["all goes well", "nothing does"])

@@ -150,18 +150,28 @@ def test_an_input_with_other_bytes_is_refused(tmp_path):
 
 
 @pytest.fixture
-def checkout(tmp_path):
-    """A repository with the script and a change, so that it ends before it builds anything."""
+def committed(tmp_path):
+    """A repository with the script. The first thing that it would build, and what looks at bare machines, are stand-ins."""
     top = tmp_path / "checkout"
-    (top / "ci").mkdir(parents=True)
+    (top / "ci/portable").mkdir(parents=True)
     for name in ("release.sh", "common.sh"):
         shutil.copy(SOURCE / "ci" / name, top / "ci" / name)
+    for name, text in (("fresh-machine-record.sh", "[ ! -e build/stale ] || { echo 'trixie-test was never recorded' && exit 1; }"),
+                       ("portable/libraries.sh", "echo 'builds now' && exit 7")):
+        (top / "ci" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (top / "ci" / name).chmod(0o755)
     (top / ".gitignore").write_text("/build/\n")
     git = ["git", "-C", top, "-c", "user.name=t", "-c", "user.email=t@t"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "t"]):
         subprocess.run([*git, *words], check=True, timeout=60)
-    (top / "change").write_text("c")
     return top
+
+
+@pytest.fixture
+def checkout(committed):
+    """The same with a change, so that the script ends before it builds anything."""
+    (committed / "change").write_text("c")
+    return committed
 
 
 @pytest.mark.parametrize("out, said", [
@@ -172,6 +182,19 @@ def test_a_folder_that_would_end_the_second_build_is_refused_before_the_first(ch
     done = subprocess.run(["ci/release.sh", "--check", "--out", out], cwd=checkout, text=True, capture_output=True, timeout=60, check=False)
     assert done.returncode != 0 and said in done.stderr, done.stderr
     assert "this checkout has changes" in said or not (checkout / out).exists()
+
+
+@pytest.mark.parametrize("stale, words, code", [(True, [], 1), (True, ["--without-roots"], 7), (False, [], 7), (False, ["--without-roots"], 7)],
+                         ids=["stale", "stale and told to go on", "fresh", "fresh and told to go on"])
+def test_a_release_asks_for_the_runs_on_bare_machines_before_it_builds(committed, stale, words, code):
+    (committed / "build").mkdir()
+    if stale:
+        (committed / "build/stale").touch()
+    done = subprocess.run(["ci/release.sh", *words], cwd=committed, text=True, capture_output=True, timeout=60, check=False)
+    assert done.returncode == code, done.stderr
+    assert ("builds now" in done.stdout) == (code == 7)
+    assert ("trixie-test was never recorded" in done.stderr) == stale
+    assert ("or name --without-roots" in done.stderr) == (code == 1)
 
 
 def test_an_unknown_option_of_the_release_is_refused():
@@ -239,6 +262,40 @@ def test_the_sums_name_every_file(folder):
 def test_no_folder_of_the_build_machine_is_in_the_program(folder):
     words = subprocess.run(["strings", "-n", "6", folder / "bin/clusterbench"], text=True, capture_output=True, check=True).stdout
     assert not re.findall(re.escape(str(SOURCE)) + r".*", words)
+
+
+# ---- what ci/portable/try.sh asks of the release file in a bare root ----
+
+
+def tried(tmp_path, program):
+    """try.sh over an archive with the documents' campaign and a program of that text, where nothing is measured."""
+    folder = tmp_path / "clusterbench-0-x86_64"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin/clusterbench").write_text("#!/bin/sh\n" + program)
+    (folder / "bin/clusterbench").chmod(0o755)
+    shutil.copytree(SOURCE / "docs/examples/host", folder / "share/doc/clusterbench/docs/examples/host")
+    sums = subprocess.run(["sha256sum", "bin/clusterbench"], cwd=folder, capture_output=True, timeout=60, check=True)
+    (folder / "SHA256SUMS").write_bytes(sums.stdout)
+    subprocess.run(["tar", "-C", tmp_path, "-czf", tmp_path / "release.tar.gz", folder.name], timeout=60, check=True)
+    return subprocess.run([SOURCE / "ci/portable/try.sh", tmp_path / "release.tar.gz", "laptop"], text=True, capture_output=True,
+                          timeout=120, check=False)
+
+
+def test_a_laptop_judges_compares_verifies_and_bundles_what_others_measured(tmp_path):
+    done = tried(tmp_path, f'exec "{BINARY}" "$@"\n')
+    assert done.returncode == 0 and "WRONG" not in done.stdout, done.stdout + done.stderr
+    for words in ("gate", "report", "compare", "signoff verify", "bundle"):
+        assert f"bin/clusterbench {words} " in done.stdout
+
+
+@pytest.mark.parametrize("program, wrong", [
+    ('[ "$1" != compare ] || exit 0\n', "WRONG without the words: compared: 0 worse"),
+    ('[ "$1 $2" != "signoff verify" ] || { echo "intact: 1 signature by listed keys" && exit 0; }\n', "WRONG exit 0"),
+    ('[ "$1" != bundle ] || { date +%N >"$4" && sha256sum "$4" && exit 0; }\n', "WRONG exit 1"),
+], ids=["compares nothing", "believes everything", "bundles differently twice"])
+def test_a_program_that_does_otherwise_on_a_laptop_is_seen(tmp_path, program, wrong):
+    done = tried(tmp_path, f'{program}exec "{BINARY}" "$@"\n')
+    assert done.returncode == 1 and wrong in done.stdout, done.stdout + done.stderr
 
 
 # ---- the packages: ci/portable/packages.sh of a folder as ci/release.sh stages it, with the program of this build ----
