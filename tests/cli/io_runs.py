@@ -7,8 +7,9 @@ from pathlib import Path
 BIN = os.environ["CLUSTERBENCH_BIN"]
 
 
-def io(*args, json_file=None, expect=0, **kwargs):
-    command = [BIN, "io", "--no-color", *map(str, args)]
+def io(*args, json_file=None, expect=0, before=(), **kwargs):
+    """`before`: a command that is given the program and its arguments, and starts it."""
+    command = [*before, BIN, "io", "--no-color", *map(str, args)]
     if json_file:
         command += ["--json", str(json_file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, **kwargs)

@@ -1,10 +1,12 @@
-"""clusterbench io on small and failing filesystems, where io_uring is forbidden, and with several ranks."""
+"""clusterbench io on small and failing filesystems, where io_uring is forbidden or absent, and with several ranks."""
 import ctypes
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 from io_runs import BIN, io, left, metric, records
@@ -71,7 +73,7 @@ def test_a_device_that_fails_in_the_middle(small_tmpfs, disk, rw):
         run("umount", "-l", where)
 
 
-# ---- io_uring forbidden ----
+# ---- io_uring forbidden or absent ----
 
 def forbid_io_uring():
     """A seccomp filter as container runtimes have it: io_uring_setup (425) answers EPERM."""
@@ -94,6 +96,21 @@ def test_without_io_uring_threads_are_used_and_it_is_said(disk, work):
     assert any("instead of io_uring: a seccomp filter" in n for n in r["notes"])
     done = io("--dir", work, "--size", "4M", "--engine", "io_uring", expect=4, preexec_fn=forbid_io_uring)
     assert "seccomp" in done.stderr and "--engine auto" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace: apt-get install strace")
+def test_a_kernel_that_has_no_io_uring(disk, work):
+    """strace gives the answer of such a kernel. Where the tests themselves run under a seccomp filter, the filter may have given it."""
+    before = ["strace", "-f", "-o", disk / "calls", "-e", "trace=io_uring_setup", "-e", "inject=io_uring_setup:error=ENOSYS"]
+    env = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")  # the leak check does not work under strace
+    filtered = "\nSeccomp:\t2" in Path("/proc/self/status").read_text()
+    why = "a seccomp filter (container runtime) forbids io_uring_setup" if filtered else "this kernel has no io_uring"
+    (r,) = records("--dir", work, "--size", "1M", "--verify", tmp=disk, before=before, env=env)
+    assert r["facts"]["engine"].startswith("threads") and metric(r, "bytes_per_second")
+    assert r["checks"] and all(c["passed"] for c in r["checks"])
+    assert any(n.endswith(f"threads with pread/pwrite instead of io_uring: {why}") for n in r["notes"]), r["notes"]
+    done = io("--dir", work, "--size", "1M", "--engine", "io_uring", expect=4, before=before, env=env)
+    assert why in done.stderr and "--engine auto" in done.stderr
 
 
 # ---- several ranks ----

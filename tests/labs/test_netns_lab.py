@@ -25,19 +25,35 @@ def test_every_rank_sees_its_own_host(netns):
     assert sorted(done.stdout.split()) == sorted(netns.hosts * 2)
 
 
+def refused(netns, host, peer, port=9):
+    """Nothing listens there: a refusal (ECONNREFUSED) shows that the peer was reached."""
+    connect = (f"import errno, socket; s = socket.socket(); s.settimeout(1); raise SystemExit("
+               f"s.connect_ex(('{netns.address(peer)}', {port})) != errno.ECONNREFUSED)")
+    return netns.run([sys.executable, "-c", connect], host=host).returncode == 0
+
+
 def test_a_cut_link_is_cut_and_mended(netns):
     first, second = netns.hosts[:2]
-    # Nothing listens there: a refusal (ECONNREFUSED) shows that the host was reached.
-    connect = (f"import errno, socket; s = socket.socket(); s.settimeout(1); raise SystemExit("
-               f"s.connect_ex(('{netns.address(second)}', 9)) != errno.ECONNREFUSED)")
-    ping = [sys.executable, "-c", connect]
-    assert netns.run(ping, host=first).returncode == 0
+    assert refused(netns, first, second)
     netns.cut_link(second)
     try:
-        assert netns.run(ping, host=first).returncode != 0
+        assert not refused(netns, first, second)
     finally:
         netns.mend_link(second)
-    assert netns.run(ping, host=first).returncode == 0
+    assert refused(netns, first, second)
+
+
+def test_ports_between_two_hosts_are_closed_and_opened(netns):
+    first, second, third = netns.hosts
+    assert refused(netns, first, second, 40000)
+    netns.close_ports(second, first)
+    try:
+        assert not refused(netns, first, second, 40000) and not refused(netns, second, first, 40000)
+        assert refused(netns, first, second, 1024) and refused(netns, second, first, 1024)
+        assert refused(netns, first, third, 40000) and refused(netns, None, second, 40000)
+    finally:
+        netns.open_ports(second, first)
+    assert refused(netns, first, second, 40000)
 
 
 def test_foreign_hosts_are_refused(netns):

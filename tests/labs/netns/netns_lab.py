@@ -194,6 +194,20 @@ class NetnsLab:
         subprocess.run(["ip", "netns", "exec", host, "tc", "qdisc", "del", "dev", "eth0", "root"],
                        capture_output=True, timeout=10)
 
+    def close_ports(self, host, peer):
+        """As a firewall between the two, in both directions: ports that the kernel chooses (its default range) do not answer.
+        Lower ones do, where MPI listens, and the head still reaches every port."""
+        self._own(host)
+        ip("-n", host, "rule", "add", *self._chosen_ports(peer))
+
+    def open_ports(self, host, peer):
+        self._own(host)
+        ip("-n", host, "rule", "del", *self._chosen_ports(peer))
+
+    def _chosen_ports(self, peer):
+        chosen = "32768-60999"
+        return ["to", self.address(peer), "ipproto", "tcp", "sport", chosen, "dport", chosen, "blackhole"]
+
     def pids(self, host, name=None):
         """Processes on the host, of that command name if one is given."""
         self._own(host)
