@@ -27,7 +27,6 @@ constexpr const char* kProducts[] = {"a100-sxm-80g", "a800-sxm", "h100-sxm", "h8
 
 // Which nothing else in this folder asks: all their criteria are looked at.
 const std::set<std::string> kOthers{"checkpoint",
-                                    "end-to-end",
                                     "fabric-ib",
                                     "gds",
                                     "gpu-direct-200g",
