@@ -21,6 +21,18 @@ def wait_until_busy(pid, seconds):
         time.sleep(0.05)
 
 
+def slowness():
+    """How many times as much CPU time a loop takes now as on a core of 2026 for itself (12 ms), at least 1. Beside others, who share its
+    units and caches, or are guests of the same host, a second of CPU time does less: what is limited in CPU time has its limit times this."""
+    def loop():
+        begun, x = time.process_time(), 0
+        for i in range(300_000):
+            x = (x * 31 + i) % 1_000_003
+        return time.process_time() - begun
+
+    return max(1.0, sorted(loop() for _ in range(15))[7] / 0.012)
+
+
 def by_rank(*commands):
     """One command for mpirun that is the first of these on rank 0, the next on rank 1 …: the mpirun of Open MPI 5.0.7 (Debian 13) ends by
     a signal where it is given two programs."""

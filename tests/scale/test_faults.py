@@ -6,9 +6,13 @@ import os
 import pathlib
 import random
 import subprocess
+import sys
 import time
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from processes import slowness  # noqa: E402
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 TOOL = pathlib.Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "bin" / "stand_in_launcher"
@@ -80,6 +84,7 @@ def planted(seed):
 def test_exactly_the_bad_hosts_are_taken_out(tmp_path):
     rules, bad = planted(20261124)
     out = tmp_path / "out"
+    before = slowness()
     run = Run(tmp_path / "lab", rules, write_profile(tmp_path / "p.json", 32), "--out", out, "--hosts", f"n[0001-{HOSTS}]:1",
               "--spares", "s[01-32]:1", "--exclude", "failing", "--launcher", "mpirun", "--fan-out", 64)
     excluded = [e for e in events(out) if e["event"] == "excluded"]
@@ -92,8 +97,8 @@ def test_exactly_the_bad_hosts_are_taken_out(tmp_path):
         last = sorted((out / "records").glob(f"{step}*.json"), key=lambda p: p.stat().st_mtime)[-1]
         assert set(json.loads(last.read_text())["run"]["hosts"]) == delivered, step
     print(f"{HOSTS} hosts, {len(bad)} bad: {run.wall:.1f} s, own CPU {run.cpu:.1f} s, peak {run.peak / 2**20:.0f} MiB")
-    # 0.9 to 1.6 ms alone; beside other tests on the same cores a second of CPU time does less (2.4 ms was seen).
-    assert run.cpu / (HOSTS * len(STEPS)) < 3e-3
+    # 0.9 to 1.6 ms alone; 4.2 ms were seen beside eight other tests on a host with other guests.
+    assert run.cpu / (HOSTS * len(STEPS)) < 3e-3 * max(before, slowness())
     assert run.peak < 400 * 2**20
     assert not [e for e in events(out) if e["event"] == "returned"]
     # A customer whose profile lets fewer hosts go does not accept it.
