@@ -2,8 +2,8 @@
 # Formatting, static checks, include arrows, file lengths, shell scripts. Runs all, then fails if any did.
 #   ci/lint.sh                     checks; clang-tidy reads several files at once as the compiler does
 #                                  (build/lint is configured for it, never built)
-#   ci/lint.sh --changed [COMMIT]  only the files that differ from COMMIT (default: main's newest that HEAD has):
-#                                  seconds, before a commit
+#   ci/lint.sh --changed [COMMIT]  only the files that differ from COMMIT: seconds, before a commit. Default: main's newest that
+#                                  HEAD has; on main itself the newest that is six hours older than HEAD, or all files
 #   ci/lint.sh --fix               formats C++ and shell files in place
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
@@ -20,9 +20,19 @@ if [ "${1-}" = --fix ]; then
   exit 0
 fi
 
+# changed_since: the commit that --changed compares with; nothing where HEAD has none that is old enough.
+changed_since() {
+  local newest
+  newest=$(git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
+  if [ "$newest" = "$(git rev-parse HEAD)" ]; then
+    newest=$(git rev-list -1 --before="$(($(git show -s --format=%ct HEAD) - 6 * 3600))" HEAD)
+  fi
+  echo "$newest"
+}
+
 tidy=(ci/lint_tidy.py build/lint)
-if [ "${1-}" = --changed ]; then
-  base=${2-$(git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)}
+base=${2-$(changed_since)}
+if [ "${1-}" = --changed ] && [ -n "$base" ]; then
   mapfile -t changed < <({ git diff --name-only --diff-filter=d "$base" -- && git ls-files --others --exclude-standard; } | sort -u)
   only() { # only ARRAY: keeps of the array what changed
     local -n all=$1

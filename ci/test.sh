@@ -1,10 +1,19 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change is merged: packages, build with warnings as errors, lint,
-# every test, and the unit, command line and fuzz tests once more under ASan and UBSan.
-# Exit 0 only if nothing failed. The last line is the count.
+# What must hold before a change is merged: packages, build with warnings as errors, lint of what changed, every test, and the
+# unit and fuzz tests once more under ASan and UBSan. Exit 0 only if nothing failed. The last line is the count.
+#   ci/test.sh [--thorough]
+#   --thorough  also lints all files, and runs the tests of the command line with sanitizers: half an hour more, before a release
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
 
+case ${1-} in
+  --thorough) thorough=true ;;
+  '') thorough=false ;;
+  *)
+    echo "test.sh: $1: unknown option (--thorough)" >&2
+    exit 2
+    ;;
+esac
 started=$SECONDS
 failed=0
 
@@ -37,16 +46,18 @@ beside=$!
 # Once it has ended its number may be another's.
 end_beside() { if jobs -pr | grep -qx "$beside"; then kill -- "-$beside" 2>/dev/null || true; fi; }
 trap end_beside EXIT
-run_tests ci
-stage "4/4 unit, command line and fuzz tests with ASan and UBSan    after $(minutes $((SECONDS - started)))"
+if $thorough; then run_tests ci; else run_tests ci --exclude-regex '^lint$'; fi
+stage "4/4 tests with ASan and UBSan                             after $(minutes $((SECONDS - started)))"
 end_beside # what it has built is kept, the rest is built faster without its priority
 wait "$beside" || true
 trap - EXIT
 build_preset asan
-# Those left out look at texts, packages, scripts and CMake, and at what lies around the program; the code under them runs in the others.
+# Of the command line those are left out that look at texts, packages, scripts and CMake, and at what lies around the program.
 beside_the_program='arrows|board|bootstrap|build_folders|ci_examples|ci_scripts|cmake_kernels|docs|fresh_machine|lint_unity|packaging'
 beside_the_program+='|release|startup|template|template_runs'
-run_tests asan --label-regex '^(unit|cli|fuzz)$' --exclude-regex "^cli\\.($beside_the_program)\$"
+labels='unit|fuzz'
+if $thorough; then labels+='|cli'; fi
+run_tests asan --label-regex "^($labels)\$" --exclude-regex "^cli\\.($beside_the_program)\$"
 
 stage "done in $(minutes $((SECONDS - started)))"
 ci/count_tests.py build/ci build/asan || failed=1
