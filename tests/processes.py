@@ -22,8 +22,8 @@ def wait_until_busy(pid, seconds):
 
 
 def slowness():
-    """How many times as much CPU time a loop takes now as on a core of 2026 for itself (12 ms), at least 1. Beside others, who share its
-    units and caches, or are guests of the same host, a second of CPU time does less: what is limited in CPU time has its limit times this."""
+    """How many times 12 ms of CPU time a loop takes now, at least 1: it took 15 ms on an idle core of a slow host, 17 beside others. Who shares
+    a core's units and caches makes a second of CPU time do less: what is limited in CPU time has its limit times this."""
     def loop():
         begun, x = time.process_time(), 0
         for i in range(300_000):
