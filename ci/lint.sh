@@ -25,7 +25,7 @@ changed_since() {
   local newest
   newest=$(git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
   if [ "$newest" = "$(git rev-parse HEAD)" ]; then
-    newest=$(git rev-list -1 --before="$(($(git show -s --format=%ct HEAD) - 6 * 3600))" HEAD)
+    newest=$(git rev-list -1 --first-parent --before="$(($(git show -s --format=%ct HEAD) - 6 * 3600))" HEAD)
   fi
   echo "$newest"
 }
@@ -44,8 +44,14 @@ if [ "${1-}" = --changed ] && [ -n "$base" ]; then
   }
   only sources
   only scripts
-  for file in "${sources[@]}"; do case $file in ./src/*.cpp) tidy+=("$file") ;; esac done
-  [ ${#tidy[@]} -gt 2 ] || tidy=(true)
+  # A changed header is read by the files that include it.
+  for file in "${sources[@]}"; do
+    case $file in
+      ./src/*.cpp) tidy+=("$file") ;;
+      ./src/*.h) mapfile -t -O ${#tidy[@]} tidy < <(grep -rlF "#include \"${file#./src/}\"" src --include='*.cpp') ;;
+    esac
+  done
+  [ ${#tidy[@]} -gt 2 ] || tidy=(echo "clang-tidy: no file of src changed")
 fi
 
 status=0

@@ -53,7 +53,7 @@ wait "$beside" || true
 trap - EXIT
 build_preset asan
 # Of the command line those are left out that look at texts, packages, scripts and CMake, and at what lies around the program.
-beside_the_program='arrows|board|bootstrap|build_folders|ci_examples|ci_scripts|cmake_kernels|docs|fresh_machine|lint_unity|packaging'
+beside_the_program='arrows|board|bootstrap|build_folders|ci_scripts|cmake_kernels|docs|fresh_machine|lint_unity'
 beside_the_program+='|release|startup|template|template_runs'
 labels='unit|fuzz'
 if $thorough; then labels+='|cli'; fi

@@ -22,7 +22,7 @@ def wait_until_busy(pid, seconds):
 
 
 def slowness():
-    """How many times 12 ms of CPU time a loop takes now, at least 1: it took 15 ms on an idle core of a slow host, 17 beside others. Who shares
+    """How many times 12 ms of CPU time a loop takes now, 1 to 2: it took 15 ms on an idle core of a slow host, 17 beside others. Who shares
     a core's units and caches makes a second of CPU time do less: what is limited in CPU time has its limit times this."""
     def loop():
         begun, x = time.process_time(), 0
@@ -30,7 +30,7 @@ def slowness():
             x = (x * 31 + i) % 1_000_003
         return time.process_time() - begun
 
-    return max(1.0, sorted(loop() for _ in range(15))[7] / 0.012)
+    return min(2.0, max(1.0, sorted(loop() for _ in range(15))[7] / 0.012))
 
 
 def by_rank(*commands):

@@ -12,6 +12,7 @@ case ${1-} in
 esac
 archive=$(realpath "$1")
 with=${2-alone}
+case $with in alone | mpi | laptop) ;; *) echo "try.sh: $with: unknown word (mpi, laptop)" >&2 && exit 2 ;; esac
 place=$(mktemp -d)
 trap 'rm -rf --one-file-system "$place"' EXIT
 cd "$place"

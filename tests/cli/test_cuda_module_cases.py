@@ -34,7 +34,9 @@ def records(place, command, ranks=0, driver=13000, code=0):  # noqa: F811
              "CLUSTERBENCH_FAKE_NVML": f"gpus=3 {product} memory_total_bytes=8.5e10 clock_hertz=1.5e9",
              "CLUSTERBENCH_NCCL_LIBRARY": str(NCCL), "FAKE_NCCL": "streams,abort=local"})
     assert done.returncode == code, done.stdout + done.stderr
-    return json.loads(file.read_text())["records"]
+    found = json.loads(file.read_text())["records"]
+    assert found
+    return found
 
 
 @pytest.mark.parametrize("module, driver", [(11, 12020), (13, 13000)])

@@ -114,7 +114,7 @@ def main():
             continue
         checks = [check for record in document["records"] for check in record["checks"]]
         wrong = sum(not check["passed"] for check in checks)
-        failed = failed or wrong > 0 or document["run"]["ranks"] != 4
+        failed = failed or wrong > 0 or not checks or document["run"]["ranks"] != 4
         print(f"{mpi.name}: {document['tool']['build']['mpi']}, {document['run']['ranks']} ranks, "
               f"{len(document['records'])} records, {len(checks)} checks, {wrong} wrong")
         if mpi.compiler is None:
