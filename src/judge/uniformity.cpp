@@ -142,13 +142,14 @@ Said absent_text(const std::vector<const Part*>& parts, const std::string& attri
   return said("value.absent");
 }
 
+// Hosts without a value are no majority: nobody who has one is odd for it.
 void find_majority(AttributeValues& out) {
   std::stable_sort(
       out.groups.begin(), out.groups.end(),
       [](const ValueGroup& a, const ValueGroup& b) { return a.hosts.size() > b.hosts.size(); });
   size_t total = 0;
   for (const ValueGroup& g : out.groups) total += g.hosts.size();
-  if (out.groups.empty() || out.groups[0].hosts.size() * 2 <= total) return;
+  if (out.groups.empty() || out.groups[0].absent || out.groups[0].hosts.size() * 2 <= total) return;
   out.majority = out.groups[0].text;
   for (size_t i = 1; i < out.groups.size(); ++i)
     out.odd_hosts.insert(out.odd_hosts.end(), out.groups[i].hosts.begin(),

@@ -22,7 +22,7 @@ struct ValueGroup {
 struct AttributeValues {
   std::string attribute;                    // "kind.attribute", "kind[id].attribute", "kind.count"
   std::vector<ValueGroup> groups;           // most hosts first; one group if all are equal
-  std::optional<Said> majority = {};        // the value that more than half of the hosts have
+  std::optional<Said> majority = {};        // that more than half of the hosts have, if any
   std::vector<std::string> odd_hosts = {};  // hosts with another value; empty without a majority
 
   bool equal() const { return groups.size() <= 1; }

@@ -72,6 +72,10 @@ TEST_CASE("an attribute absent on some hosts is a difference, with the reason") 
   CHECK(v.groups[1].text == "absent: needs root");
   CHECK(v.odd_hosts == std::vector<std::string>{"b"});
   CHECK(v.measured());
+  hosts[2].parts[0].attributes.clear();  // most lack it: the one that has it is not odd
+  const AttributeValues most = attribute_values(hosts, "system.kernel");
+  CHECK_FALSE(most.majority);
+  CHECK(most.odd_hosts.empty());
   const AttributeValues none = attribute_values(hosts, "system.colour");
   CHECK(none.equal());
   CHECK_FALSE(none.measured());  // absent everywhere is not the same as equal
