@@ -182,6 +182,7 @@ constexpr CudaTable kTable{
     KERNEL(launch_train_append),
     KERNEL(launch_train_cross_entropy),
     KERNEL(launch_train_damage),
+    KERNEL(launch_train_eight),
     KERNEL(launch_train_embed),
     KERNEL(launch_train_embed_backward),
     KERNEL(launch_train_exponentials),

@@ -25,7 +25,7 @@ namespace cb::kernels {
 
 // Goes up with every change of this file. A change of the kernels' files shows in
 // CudaTable::sources.
-inline constexpr int cuda_table_version = 9;
+inline constexpr int cuda_table_version = 10;
 
 // The only name that a module exports, and its type: returns null for another table version.
 inline constexpr const char* cuda_table_symbol = "clusterbench_cuda";
@@ -144,6 +144,7 @@ struct CudaTable {
   decltype(&cb::kernels::launch_train_append) launch_train_append;
   decltype(&cb::kernels::launch_train_cross_entropy) launch_train_cross_entropy;
   decltype(&cb::kernels::launch_train_damage) launch_train_damage;
+  decltype(&cb::kernels::launch_train_eight) launch_train_eight;
   decltype(&cb::kernels::launch_train_embed) launch_train_embed;
   decltype(&cb::kernels::launch_train_embed_backward) launch_train_embed_backward;
   decltype(&cb::kernels::launch_train_exponentials) launch_train_exponentials;

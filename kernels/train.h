@@ -65,6 +65,32 @@ struct TrainNarrow {
 };
 int launch_train_narrow(const TrainNarrow& n, void* stream);
 
+// A matrix in eight bits: rounded (to nearest, ties to even) to E4M3, or, if it is a gradient, to
+// E5M2, after it was divided by `unit`: its largest element over 448 or 57344, so nothing
+// saturates. An element that is not finite makes every product of the matrix so.
+struct alignas(16) TrainUnit {
+  float unit;             // what a 1 of eight bits stands for
+  std::uint32_t largest;  // bits of the largest element's size
+};
+struct TrainEight {
+  const float* from;     // rows × columns, `leading` elements apart
+  std::uint8_t* plain;   // the same without gaps; may be null
+  std::uint8_t* turned;  // columns × rows; may be null
+  TrainUnit* unit;       // written
+  std::int64_t rows, columns, leading;
+  bool gradient;
+};
+// Whether the launcher takes it: sizes are multiples of 16, and 16 bytes can be moved at once.
+inline bool train_takes_eight(const TrainEight& e) {
+  constexpr std::int64_t most_rows = std::int64_t{65535} * 64;  // by the blocks of a grid
+  const auto places = reinterpret_cast<std::uintptr_t>(e.from) |
+                      reinterpret_cast<std::uintptr_t>(e.plain) |
+                      reinterpret_cast<std::uintptr_t>(e.turned);
+  return e.rows > 0 && e.rows <= most_rows && e.columns > 0 && (e.rows | e.columns) % 16 == 0 &&
+         e.leading % 4 == 0 && places % 16 == 0;
+}
+int launch_train_eight(const TrainEight& e, void* stream);
+
 // Scores of `heads` heads, one behind the other: rows × columns each, of which row i sees columns
 // 0…first + i. Log sums of neighbouring heads are `sums_stride` apart.
 struct TrainScores {

@@ -72,6 +72,26 @@ def test_layers_that_are_computed_again_are_work_of_the_hardware_alone(tmp_path)
     assert samples(record, "hardware_share_of_peak") == pytest.approx([more * s for s in samples(record, "share_of_peak")])
 
 
+def test_fp8_learns_and_is_compared_with_its_own_peak(tmp_path):
+    done, record = train(tmp_path, "--steps", 6, "--dtype", "fp8")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not failed(record) and "E4M3, and gradients E5M2" in record["facts"]["precision"]
+    assert samples(record, "share_of_spec") == pytest.approx([f / 1979e12 for f in samples(record, "model_flops_per_second")])
+    done, wide = train(tmp_path, "--steps", 6)
+    losses = samples(record, "loss_nats")
+    assert losses == pytest.approx(samples(wide, "loss_nats"), rel=0.02) and losses != samples(wide, "loss_nats")
+
+
+def test_fp8_is_refused_where_it_cannot_be_computed(tmp_path):
+    done, _ = train(tmp_path, "--steps", 6, "--dtype", "fp8", "--hidden", 72, "--micro-batch", 3, "--sequence", 7)
+    assert done.returncode == 2
+    assert "--hidden: fp8 needs multiples of 16, and 72 numbers of a token are none" in done.stderr
+    assert "--sequence: fp8 needs multiples of 16, and 21 tokens of a micro-batch are none" in done.stderr
+    done, _ = train(tmp_path, "--steps", 6, "--dtype", "fp8", cuda="capability=80")
+    assert done.returncode == 4
+    assert "has no units for fp8; next: --dtype bf16" in done.stderr
+
+
 def test_bf16_is_said_and_compared_with_its_own_peak(tmp_path):
     done, record = train(tmp_path, "--steps", 6, "--dtype", "bf16")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -24,7 +24,7 @@ struct Desc {
   cublasComputeType_t compute;
   cudaDataType_t scale;
   bool transposed_a = false, transposed_b = false;
-  bool scales_a = false, scales_b = false;
+  const void *scales_a = nullptr, *scales_b = nullptr;
 };
 struct Layout {
   cudaDataType_t type;
@@ -83,6 +83,8 @@ bool known(const Desc& d, cudaDataType_t a, cudaDataType_t b, cudaDataType_t out
          is(CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, k32, CUDA_R_32F) ||
          is(CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, k32, CUDA_R_32F) ||
          is(CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_16BF, k32, CUDA_R_32F) ||
+         is(CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_32F, k32, CUDA_R_32F) ||
+         is(CUDA_R_8F_E4M3, CUDA_R_8F_E5M2, CUDA_R_32F, k32, CUDA_R_32F) ||
          is(CUDA_R_8I, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I) ||
          is(CUDA_R_4F_E2M1, CUDA_R_4F_E2M1, CUDA_R_16BF, k32, CUDA_R_32F);
 }
@@ -98,7 +100,8 @@ bool allowed(const Desc& d, const Layout& a, const Layout& b, const Layout& out)
     if (narrow(a.type) && bits % 128 != 0) return false;
   }
   if (narrow(a.type) && (!d.transposed_a || d.transposed_b)) return false;
-  if (a.type == CUDA_R_4F_E2M1 && !(d.scales_a && d.scales_b)) return false;
+  if (a.type == CUDA_R_4F_E2M1 && (d.scales_a == nullptr || d.scales_b == nullptr))
+    return false;
   if (a.batch != out.batch || b.batch != out.batch) return false;
   const uint64_t k = d.transposed_a ? a.rows : a.columns;
   const uint64_t m = d.transposed_a ? a.columns : a.rows;
@@ -153,8 +156,19 @@ float wide(uint16_t bfloat16) {
   return out;
 }
 
+// All that the layout's columns hold, as fp32.
+std::vector<float> wide_operand(const void* data, const Layout& l) {
+  std::vector<float> out(l.columns * static_cast<uint64_t>(l.leading));
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<float>(fake::load(data, number_of(l.type), i));
+  return out;
+}
+double scale_at(const void* scale) {
+  return scale == nullptr ? 1 : static_cast<double>(fake::peek<float>(scale, 0));
+}
+
 // D = alpha·op(A)·op(B) + beta·D of matrices of any layout, or of a batch of them: D of fp32, the
-// operands of fp32 or bf16; or all of fp64.
+// operands of fp32, bf16 or fp8; or all of fp64.
 struct General {
   Desc desc;
   Layout a, b, d;
@@ -169,6 +183,11 @@ struct General {
       out += static_cast<double>(wide(pa[desc.transposed_a ? row * la + i : i * la + row])) *
              static_cast<double>(wide(pb[desc.transposed_b ? i * lb + column : column * lb + i]));
     return out;
+  }
+  void run_fp8(const void* pa, const void* pb, float* pd) const {
+    General scaled = *this;
+    scaled.alpha *= scale_at(desc.scales_a) * scale_at(desc.scales_b);
+    scaled.run(wide_operand(pa, a).data(), wide_operand(pb, b).data(), pd);
   }
   template <typename T, typename D>
   void run(const T* pa, const T* pb, D* pd) const {
@@ -233,7 +252,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t opaque,
   } else if (wanted == 8) {
     const auto* pointer = fake::peek<const void*>(value, 0);
     if (pointer == nullptr || !aligned(pointer, 16)) return CUBLAS_STATUS_INVALID_VALUE;
-    (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER ? desc.scales_a : desc.scales_b) = true;
+    (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER ? desc.scales_a : desc.scales_b) = pointer;
   } else if (attribute == CUBLASLT_MATMUL_DESC_A_SCALE_MODE ||
              attribute == CUBLASLT_MATMUL_DESC_B_SCALE_MODE) {
     if (fake::peek<int32_t>(value, 0) != CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3)
@@ -379,7 +398,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, con
     return CUBLAS_STATUS_INVALID_VALUE;
   const Number scale = number_of(desc.scale);
   const double by = fake::load(alpha, scale, 0), keep = fake::load(beta, scale, 0);
-  const bool memoised = plain(desc, a, b, d) && by == 1 && keep == 0;
+  const bool scaled = narrow(a.type) && d.type == CUDA_R_32F;
+  const bool memoised = plain(desc, a, b, d) && by == 1 && keep == 0 && !scaled;
   if (!memoised && d.type != CUDA_R_32F && d.type != CUDA_R_64F) return CUBLAS_STATUS_NOT_SUPPORTED;
   const uint64_t k = desc.transposed_a ? a.rows : a.columns;
   const double flops = 2.0 * d.batch * static_cast<double>(d.rows * d.columns * k);
@@ -393,6 +413,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t opaque, con
       if (d.type == CUDA_R_64F)
         general.run(static_cast<const double*>(pa), static_cast<const double*>(pb),
                     static_cast<double*>(pd));
+      else if (scaled)
+        general.run_fp8(pa, pb, static_cast<float*>(pd));
       else if (a.type == CUDA_R_16BF)
         general.run(static_cast<const uint16_t*>(pa), static_cast<const uint16_t*>(pb),
                     static_cast<float*>(pd));

@@ -39,15 +39,16 @@ void poke(void* data, std::uint64_t i, T value) {
   std::memcpy(static_cast<unsigned char*>(data) + i * sizeof(T), &value, sizeof value);
 }
 
-// The value of the bits of a small floating-point type; the top exponent is not a number where the
-// type has such (all but e4m3's and fp4's, whose NaN the operands do not contain).
+// The value of the bits of a small floating-point type. The top exponent is not a number where the
+// type has such (of e4m3 its last mantissa alone; fp4 has none).
 inline double decode(std::uint32_t bits, Number type) {
   const cb::kernels::FloatLayout f = cb::kernels::float_layout(type);
   const std::uint32_t mantissa = bits & ((1U << f.mantissa_bits) - 1);
   const std::uint32_t exponent = bits >> f.mantissa_bits & ((1U << f.exponent_bits) - 1);
   const double sign = (bits >> (f.mantissa_bits + f.exponent_bits) & 1U) != 0 ? -1 : 1;
   const bool top = exponent == (1U << f.exponent_bits) - 1;
-  if (top && (type == Number::fp16 || type == Number::bf16)) return NAN;
+  if (top && (type == Number::fp16 || type == Number::bf16 || type == Number::fp8_e5m2)) return NAN;
+  if (top && type == Number::fp8_e4m3 && mantissa == 7) return NAN;
   if (exponent == 0) return sign * std::ldexp(mantissa, 1 - f.bias - f.mantissa_bits);
   return sign * std::ldexp(mantissa + (1U << f.mantissa_bits),
                            static_cast<int>(exponent) - f.bias - f.mantissa_bits);

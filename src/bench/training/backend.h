@@ -112,6 +112,8 @@ class Backend {
   virtual void weights_changed() {}
 
   virtual void matmul(const Product<Real>& product) = 0;
+  // Of the logits, which a device may compute in a wider type than the layers.
+  virtual void head_matmul(const Product<Real>& product) { matmul(product); }
   virtual void rmsnorm(const Real* x, const Real* gain, Real* y, Real* scale, int64_t rows,
                        int64_t width) = 0;
   // Adds to dx and dgain.

@@ -15,6 +15,23 @@ int64_t widest(const Stage& stage) {
   return std::max(stage.feed_forward(), stage.heads() * stage.shape.head_dim);
 }
 
+// y (rows × out) = x (rows × in)·wᵀ, dx = dy·w, and dw += dyᵀ·x.
+template <typename Real>
+Product<Real> forward_of(const Real* x, const Real* w, Real* y, int64_t rows, int64_t out,
+                         int64_t in) {
+  return {{rows, out, in}, x, in, false, w, in, true, y, out};
+}
+template <typename Real>
+Product<Real> input_gradient_of(const Real* dy, const Real* w, Real* dx, int64_t rows, int64_t out,
+                                int64_t in) {
+  return {{rows, in, out}, dy, out, false, w, in, false, dx, in};
+}
+template <typename Real>
+Product<Real> weight_gradient_of(const Real* dy, const Real* x, Real* dw, int64_t rows, int64_t out,
+                                 int64_t in) {
+  return {{out, in, rows}, dy, out, true, x, in, false, dw, in, 1, 1};
+}
+
 }  // namespace
 
 // All logits at once may be gigabytes. Chunks of them are of nearly the same size.
@@ -135,21 +152,27 @@ const Real* Decoder<Real>::reduced(Real* whole, Real* own) {
 template <typename Real>
 void Decoder<Real>::linear(const Real* x, const Real* w, Real* y, int64_t rows, int64_t out,
                            int64_t in) {
-  ops_.matmul({{rows, out, in}, x, in, false, w, in, true, y, out});
+  ops_.matmul(forward_of(x, w, y, rows, out, in));
   if (hooks_.poll) hooks_.poll();
 }
 
 template <typename Real>
 void Decoder<Real>::linear_backward(const Real* dy, const Real* w, Real* dx, int64_t rows,
                                     int64_t out, int64_t in) {
-  ops_.matmul({{rows, in, out}, dy, out, false, w, in, false, dx, in});
+  ops_.matmul(input_gradient_of(dy, w, dx, rows, out, in));
   if (hooks_.poll) hooks_.poll();
 }
 
 template <typename Real>
 void Decoder<Real>::linear_gradient(const Real* dy, const Real* x, Real* dw, int64_t rows,
                                     int64_t out, int64_t in) {
-  ops_.matmul({{out, in, rows}, dy, out, true, x, in, false, dw, in, 1, 1});
+  ops_.matmul(weight_gradient_of(dy, x, dw, rows, out, in));
+  if (hooks_.poll) hooks_.poll();
+}
+
+template <typename Real>
+void Decoder<Real>::head_product(const Product<Real>& product) {
+  ops_.head_matmul(product);
   if (hooks_.poll) hooks_.poll();
 }
 
@@ -244,7 +267,8 @@ void Decoder<Real>::head_chunk(int64_t first, int64_t rows, const Tape<Real>& ta
   Real *const top = rows_.get(), *const sums = top + head_rows_, *const target = sums + head_rows_;
   const Real* x = head_normed_.get() + first * h;
   const int32_t* targets = tape.targets.data() + first;
-  linear(x, parameters_.head(parameters_.weights()), logits_.get(), rows, part.count, h);
+  const Real* w = parameters_.head(parameters_.weights());
+  head_product(forward_of(x, w, logits_.get(), rows, part.count, h));
   ops_.row_max(logits_.get(), top, rows, part.count);
   exchange([&] { fabric_.tensor->all_reduce_max(top, rows); });
   ops_.exponentials(logits_.get(), top, targets, sums, target, rows, part);
@@ -253,9 +277,10 @@ void Decoder<Real>::head_chunk(int64_t first, int64_t rows, const Tape<Real>& ta
   loss += ops_.cross_entropy(sums, target, rows);
   const double start = monotonic_seconds();
   ops_.cross_entropy_backward(logits_.get(), sums, targets, static_cast<Real>(factor), rows, part);
-  linear_backward(logits_.get(), parameters_.head(parameters_.weights()), dhead_.get() + first * h,
-                  rows, part.count, h);
-  linear_gradient(logits_.get(), x, parameters_.head(parameters_.gradients()), rows, part.count, h);
+  const Real* dlogits = logits_.get();
+  head_product(input_gradient_of(dlogits, w, dhead_.get() + first * h, rows, part.count, h));
+  head_product(weight_gradient_of(dlogits, x, parameters_.head(parameters_.gradients()), rows,
+                                  part.count, h));
   ops_.finish();
   head_backward_seconds_ += monotonic_seconds() - start;
 }
@@ -296,7 +321,8 @@ const Real* Decoder<Real>::logits(const Tape<Real>& tape, int64_t place) {
     for (int64_t i = 0; i < rows; ++i)
       ops_.rmsnorm(stream + i * stage_.batch.sequence * h, gain, head_normed_.get() + i * h,
                    rows_.get() + i, 1, h);
-  linear(head_normed_.get(), parameters_.head(parameters_.weights()), logits_.get(), rows, part, h);
+  const Real *x = head_normed_.get(), *w = parameters_.head(parameters_.weights());
+  head_product(forward_of(x, w, logits_.get(), rows, part, h));
   watch_.at({Part::head, stage_.shape.layers, tape.micro_batch}, logits_.get(), rows * part);
   return logits_.get();
 }

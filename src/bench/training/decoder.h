@@ -82,12 +82,13 @@ class Decoder {
   const Real* reduced(Real* whole, Real* own);         // sums, of the tokens of the own stream
   template <typename F>
   void exchange(F call);
-  // y (rows × out) = x (rows × in)·wᵀ, dx = dy·w, and dw += dyᵀ·x.
+  // A layer's products: y (rows × out) = x (rows × in)·wᵀ, dx = dy·w, and dw += dyᵀ·x.
   void linear(const Real* x, const Real* w, Real* y, int64_t rows, int64_t out, int64_t in);
   void linear_backward(const Real* dy, const Real* w, Real* dx, int64_t rows, int64_t out,
                        int64_t in);
   void linear_gradient(const Real* dy, const Real* x, Real* dw, int64_t rows, int64_t out,
                        int64_t in);
+  void head_product(const Product<Real>& product);
 
   Backend<Real>& ops_;
   Fabric<Real>& fabric_;

@@ -15,6 +15,7 @@ constexpr int kWorks = 5;
 struct MatmulKey {
   int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
+  bool of_head = false;  // where the device computes the head's in another type
   auto operator<=>(const MatmulKey&) const = default;
 };
 

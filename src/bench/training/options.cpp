@@ -74,6 +74,20 @@ void check_division(const Options& o, Problems& problems) {
     problems.add("--inject-fault", fmt::format("there is no layer {}", o.fault.layer));
 }
 
+// Tensor cores multiply eight bits in groups of 16, along each edge of a layer's products.
+void check_eight_bits(const Options& o, Problems& problems) {
+  const Stage stage = o.stage(0);
+  const auto require = [&](const char* option, int64_t count, const char* what) {
+    if (count % 16 != 0)
+      problems.add(option, fmt::format("fp8 needs multiples of 16, and {} {} are none", count, what));
+  };
+  require("--hidden", o.shape.hidden, "numbers of a token");
+  require("--feed-forward", stage.feed_forward(), "columns of the feed-forward on a rank");
+  require("--heads", stage.heads() * o.shape.head_dim, "numbers of the queries on a rank");
+  require("--kv-heads", stage.attention().stride(), "numbers of queries, keys and values on a rank");
+  require("--sequence", o.batch.micro_tokens(), "tokens of a micro-batch");
+}
+
 // A fault that is not planted, or that no check of this job looks for, would go through as a good
 // measurement.
 void check_fault(Options& o, Problems& problems) {
@@ -257,6 +271,7 @@ Options options_of(const Params& params, int ranks) {
     out.layout.data = ranks / shared;
   }
   check_division(out, problems);
+  if (problems.empty() && out.dtype == "fp8") check_eight_bits(out, problems);
   if (out.fault.kind != Fault::Kind::none && out.fault.rank >= ranks)
     problems.add("--inject-fault", fmt::format("there is no rank {}", out.fault.rank));
   if (problems.empty()) check_fault(out, problems);

@@ -31,17 +31,18 @@ std::function<void()> product_call(Backend<float>& backend, const MatmulKey& key
   // The gradients of weights are the products with a transposed A: they add to what is there.
   return [&backend, key, a, b, c] {
     const int64_t lda = key.transpose_a ? key.m : key.k, ldb = key.transpose_b ? key.k : key.n;
-    backend.matmul({{key.m, key.n, key.k},
-                    a.get(),
-                    lda,
-                    key.transpose_a,
-                    b.get(),
-                    ldb,
-                    key.transpose_b,
-                    c.get(),
-                    key.n,
-                    1,
-                    key.transpose_a ? 1.0F : 0.0F});
+    const Product<float> product{{key.m, key.n, key.k},
+                                 a.get(),
+                                 lda,
+                                 key.transpose_a,
+                                 b.get(),
+                                 ldb,
+                                 key.transpose_b,
+                                 c.get(),
+                                 key.n,
+                                 1,
+                                 key.transpose_a ? 1.0F : 0.0F};
+    key.of_head ? backend.head_matmul(product) : backend.matmul(product);
   };
 }
 

@@ -48,7 +48,7 @@ CaseInfo describe_on_gpu() {
       .domain = "compute",
       .needs = {.gpu = true},
       .params = joined({{device_param("gpu", "where to train")},
-                        training::option_params({"fp32", "bf16"}),
+                        training::option_params({"fp32", "bf16", "fp8"}),
                         one_gpu_params()}),
       .metrics = std::move(metrics),
       .checks = std::move(checks),

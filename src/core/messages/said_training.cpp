@@ -69,6 +69,8 @@ constexpr TextRow kSaidTraining[] = {
     {"train.attention_fused", "fused: scores stay in registers (FlashAttention-2), operands and probabilities are rounded to bf16; nothing beyond the diagonal but its own tiles", "融合：得分只在寄存器中（FlashAttention-2），操作数与概率舍入为 bf16；对角线之外只算其所在的块"},
     {"train.plain_fp32", "fp32 throughout: neither tensor cores nor tf32", "全程 fp32：不使用张量核心，也不使用 tf32"},
     {"train.bf16_products", "operands are rounded to bf16 before each product; sums, weights, gradients and all else are fp32", "每次乘积前操作数舍入为 bf16；累加、权重、梯度及其余均为 fp32"},
+    {"train.fp8_products", "operands of the layers' products are rounded to 8 bits, each matrix scaled by its largest element: E4M3, and gradients E5M2; those of the head and of attention to bf16; sums, weights, gradients and all else are fp32", "各层乘积的操作数舍入为 8 位，每个矩阵按其最大元素缩放：E4M3，梯度为 E5M2；输出层与注意力的操作数舍入为 bf16；累加、权重、梯度及其余均为 fp32"},
+    {"train.no_fp8", "{0} ({1}), {2}, has no units for fp8; next: --dtype bf16", "{0}（{1}），{2} 没有 fp8 计算单元；下一步：--dtype bf16"},
     {"train.gpu_memory", "{0} ({1}): the training needs {2}, and {3} of its memory are free; next: fewer --layers, a shorter --sequence, a smaller --micro-batch, or --recompute layer", "{0}（{1}）：训练需要 {2}，而显存空闲 {3}；下一步：减少 --layers，缩短 --sequence，减小 --micro-batch，或使用 --recompute layer"},
     {"train.gpu_full", "{0} ({1}): memory that was free has gone: {2}; next: nvidia-smi shows who else uses this GPU", "{0}（{1}）：原本空闲的显存已被占用：{2}；下一步：用 nvidia-smi 查看占用者"},
     {"train.exchange_failed", "{0} ({1}): {2} of {3}: {4}; then dmesg | grep -i xid on their hosts, and `clusterbench nccl` over the same GPUs", "{0}（{1}）：{3} 的 {2}：{4}；然后在其所在主机上查看 dmesg | grep -i xid，并在相同 GPU 上运行 `clusterbench nccl`"},

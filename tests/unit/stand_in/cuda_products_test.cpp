@@ -1,6 +1,7 @@
-// Which operands of products are rounded to bf16 anew, and which are kept.
+// Which operands of products are rounded to bf16 or eight bits anew, and which are kept.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -162,4 +163,142 @@ TEST_CASE("a product that is written over its own operand is not taken for it") 
   float out = 0;
   t.gpu->look(&out, t.a.get(), 1);
   CHECK(out == 32 * 32);
+}
+
+namespace {
+
+constexpr int64_t kTokens = 48, kOut = 80, kIn = 64;
+
+// A layer's matrix and its three products in eight bits, with what they should be.
+struct LayerInEightBits {
+  LayerInEightBits() {
+    const auto opened = cublaslt::open();
+    REQUIRE(std::holds_alternative<cublaslt::Library>(opened));
+    cuda::select(0);
+    gpu = cuda_backend(std::get<cublaslt::Library>(opened), {.bf16 = true, .fp8 = true});
+    x = made(kTokens, kIn, 1), w = made(kOut, kIn, 2), dy = made(kTokens, kOut, 3);
+    y = gpu->allocate(kTokens * kOut), dx = gpu->allocate(kTokens * kIn);
+    dw = gpu->allocate(kOut * kIn);
+  }
+  std::shared_ptr<float[]> made(int64_t rows, int64_t columns, uint64_t stream) const {
+    auto out = gpu->allocate(rows * columns);
+    gpu->normal(out.get(), {rows, columns, 0, 0, columns}, stream, 0.1);
+    return out;
+  }
+  std::vector<double> values(const std::shared_ptr<float[]>& from, int64_t count) const {
+    std::vector<float> out(static_cast<size_t>(count));
+    gpu->look(out.data(), from.get(), count);
+    return {out.begin(), out.end()};
+  }
+  // To `bits` of the fraction, with the smallest step that the format has for its largest number.
+  static std::vector<double> rounded(std::vector<double> values, int bits, double most,
+                                     int least_exponent) {
+    double largest = 0;
+    for (const double v : values) largest = std::max(largest, std::abs(v));
+    const auto scale = static_cast<double>(static_cast<float>(most) / static_cast<float>(largest));
+    for (double& v : values) {
+      const double scaled = static_cast<double>(static_cast<float>(v) * static_cast<float>(scale));
+      int exponent = 0;
+      std::frexp(scaled, &exponent);
+      const int step = std::max(exponent - 1, least_exponent) - bits;
+      v = std::ldexp(std::nearbyint(std::ldexp(scaled, -step)), step) / scale;
+    }
+    return values;
+  }
+  static std::vector<double> e4m3(const std::vector<double>& v) { return rounded(v, 3, 448, -6); }
+  static std::vector<double> e5m2(const std::vector<double>& v) {
+    return rounded(v, 2, 57344, -14);
+  }
+  void forward() {
+    gpu->matmul({{kTokens, kOut, kIn}, x.get(), kIn, false, w.get(), kIn, true, y.get(), kOut});
+  }
+  void gradients() {
+    gpu->matmul({{kTokens, kIn, kOut}, dy.get(), kOut, false, w.get(), kIn, false, dx.get(), kIn});
+    gpu->matmul(
+        {{kOut, kIn, kTokens}, dy.get(), kOut, true, x.get(), kIn, false, dw.get(), kIn, 1, 1});
+  }
+  int computed(const std::function<void()>& call) const {
+    void* const stream = gpu->queue().stream().handle();
+    gpu->finish();
+    const int before = fake_cuda_computed(stream);
+    call();
+    gpu->finish();
+    return fake_cuda_computed(stream) - before;
+  }
+
+  std::unique_ptr<GpuBackend> gpu;
+  std::shared_ptr<float[]> x, w, dy, y, dx, dw;
+};
+
+// Σ a(i, q)·b(q, j), by the places of both in their arrays.
+template <typename PlaceA, typename PlaceB>
+double largest_difference(const std::vector<double>& c, int64_t columns, int64_t depth,
+                          const std::vector<double>& a, PlaceA place_a,
+                          const std::vector<double>& b, PlaceB place_b) {
+  double most = 0;
+  for (size_t i = 0; i < c.size(); ++i) {
+    const auto row = static_cast<int64_t>(i) / columns, column = static_cast<int64_t>(i) % columns;
+    double sum = 0;
+    for (int64_t q = 0; q < depth; ++q)
+      sum += a[static_cast<size_t>(place_a(row, q))] * b[static_cast<size_t>(place_b(q, column))];
+    most = std::max(most, std::abs(sum - c[i]));
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("a layer's three products in eight bits are those of the rounded matrices") {
+  LayerInEightBits t;
+  t.gpu->keep_rounded(t.w.get(), kOut * kIn);
+  const auto x = t.values(t.x, kTokens * kIn), w = t.values(t.w, kOut * kIn),
+             dy = t.values(t.dy, kTokens * kOut);
+  const auto x8 = t.e4m3(x), w8 = t.e4m3(w), dy8 = t.e5m2(dy);
+  const auto by_rows_x = [](int64_t i, int64_t q) { return i * kIn + q; };
+  const auto turned_w = [](int64_t q, int64_t j) { return j * kIn + q; };
+  const auto by_rows_dy = [](int64_t i, int64_t q) { return i * kOut + q; };
+  const auto turned_dy = [](int64_t i, int64_t q) { return q * kOut + i; };
+  t.forward();
+  t.gradients();
+  t.gradients();  // those of weights add to what is there
+  const auto y = t.values(t.y, kTokens * kOut), dx = t.values(t.dx, kTokens * kIn);
+  auto dw = t.values(t.dw, kOut * kIn);
+  for (double& one : dw) one /= 2;
+  CHECK(largest_difference(y, kOut, kIn, x8, by_rows_x, w8, turned_w) < 1e-6);
+  CHECK(largest_difference(y, kOut, kIn, x, by_rows_x, w, turned_w) > 1e-4);  // it was rounded
+  CHECK(largest_difference(dx, kIn, kOut, dy8, by_rows_dy, w8, by_rows_x) < 1e-6);
+  CHECK(largest_difference(dw, kIn, kTokens, dy8, turned_dy, x8, by_rows_x) < 1e-6);
+}
+
+TEST_CASE("in eight bits weights are rounded once until they change, and a gradient once") {
+  LayerInEightBits t;
+  t.forward(), t.gradients();  // makes room
+  // A matrix takes two kernels. Forward: x, w, the product; backward: dy, w, the product, x, the
+  // product.
+  CHECK(t.computed([&] { t.forward(), t.gradients(); }) == 5 + 8);
+  t.gpu->keep_rounded(t.w.get(), kOut * kIn);
+  CHECK(t.computed([&] { t.forward(), t.gradients(); }) == 5 + 6);
+  CHECK(t.computed([&] { t.forward(), t.gradients(); }) == 3 + 6);
+  const auto before = t.values(t.y, kTokens * kOut);
+  t.gpu->normal(t.w.get(), {kOut, kIn, 0, 0, kIn}, 9, 0.1);
+  t.gpu->weights_changed();
+  t.forward();
+  CHECK(t.values(t.y, kTokens * kOut) != before);
+}
+
+TEST_CASE("the head's products, and sizes that are no multiples of 16, stay in bf16") {
+  LayerInEightBits t;
+  t.gpu->keep_rounded(t.w.get(), kOut * kIn);
+  t.forward();
+  const auto eight = t.values(t.y, kTokens * kOut);
+  t.gpu->head_matmul(
+      {{kTokens, kOut, kIn}, t.x.get(), kIn, false, t.w.get(), kIn, true, t.y.get(), kOut});
+  const auto head = t.values(t.y, kTokens * kOut);
+  CHECK(head != eight);
+  t.forward();  // what the head left in the weights' place is not taken for eight bits
+  CHECK(t.values(t.y, kTokens * kOut) == eight);
+  t.gpu->matmul(
+      {{kTokens - 1, kOut, kIn}, t.x.get(), kIn, false, t.w.get(), kIn, true, t.y.get(), kOut});
+  const auto odd = t.values(t.y, (kTokens - 1) * kOut);
+  CHECK(std::equal(odd.begin(), odd.end(), head.begin()));
 }

@@ -215,6 +215,35 @@ TEST_CASE(
   CHECK(second.losses(12) == got);
 }
 
+TEST_CASE("fp8: the curve stays near the host's, and repeats itself bit by bit") {
+  const CudaSettings fp8{.bf16 = true, .fp8 = true};
+  Training host(host_backend<float>(one_thread()), tiny_stage());
+  Training narrow(on_gpu({.bf16 = true}), tiny_stage());
+  Training first(on_gpu(fp8), tiny_stage()), second(on_gpu(fp8), tiny_stage());
+  const std::vector<double> losses = host.losses(12), got = first.losses(12);
+  for (size_t i = 0; i < losses.size(); ++i)
+    CHECK(got[i] == doctest::Approx(losses[i]).epsilon(0.02));
+  CHECK(got != narrow.losses(12));
+  CHECK(second.losses(12) == got);
+  CHECK(second.trainer.weights_hash() == first.trainer.weights_hash());
+}
+
+TEST_CASE("fp8: a NaN stops the update, a twin step repeats itself, a flipped bit shows") {
+  const CudaSettings fp8{.bf16 = true, .fp8 = true};
+  Training no_number(on_gpu(fp8), tiny_stage(), {Fault::Kind::nan, 0, 1});
+  CHECK_FALSE(no_number.trainer.step().updated);
+  REQUIRE(no_number.trainer.not_finite());
+  CHECK(no_number.trainer.not_finite()->layer == 1);
+
+  Training healthy(on_gpu(fp8), tiny_stage());
+  CHECK(healthy.trainer.twin_step(true) == healthy.trainer.twin_step(true));
+  Training faulty(on_gpu(fp8), tiny_stage(), {Fault::Kind::bitflip, 0, 1});
+  const auto parted =
+      first_difference(faulty.trainer.twin_step(true), faulty.trainer.twin_step(false));
+  REQUIRE(parted);
+  CHECK(PlaceInStep::of_order(*parted, 2).layer == 1);
+}
+
 TEST_CASE("bf16 attention of heads of 64 and 128 keeps no scores, and is near the host's") {
   const AttentionShape s{.batch = 2, .sequence = 20, .heads = 4, .kv_heads = 2, .dim = 64};
   AttentionShape longer = s;

@@ -10,6 +10,7 @@
 #include "bench/training/cuda/cuda_recording.h"
 #include "bench/training/cuda/device_products.h"
 #include "bench/training/cuda/device_queue.h"
+#include "bench/training/cuda/eight_bit_products.h"
 #include "bench/training/cuda/flash_attention.h"
 #include "bench/training/cuda/narrow_weights.h"
 #include "bench/training/cuda/scratch.h"
@@ -102,23 +103,14 @@ class CudaBackend final : public GpuBackend {
   void weights_changed() override { narrow_->changed(); }
 
   void matmul(const Product<float>& p) override {
-    queue_->begin(Work::matmul);
-    const auto [m, n, k] = p.shape;
-    ++ledger_.matmuls[{m, n, k, p.transpose_a, p.transpose_b}];
-    const cublaslt::RowMajorProduct product{.m = m,
-                                            .n = n,
-                                            .k = k,
-                                            .a = p.a,
-                                            .lda = p.lda,
-                                            .transpose_a = p.transpose_a,
-                                            .b = p.b,
-                                            .ldb = p.ldb,
-                                            .transpose_b = p.transpose_b,
-                                            .c = p.c,
-                                            .ldc = p.ldc,
-                                            .alpha = p.alpha,
-                                            .beta = p.beta};
-    if (!settings_.generates || !few_rows_.multiply(product)) products_.multiply(product);
+    const cublaslt::RowMajorProduct product = begin_product(p, false);
+    if (settings_.generates && few_rows_.multiply(product)) return;
+    if (settings_.fp8 && in_eight_bits_.multiply(product)) return;
+    products_.multiply(product);
+  }
+  void head_matmul(const Product<float>& p) override {
+    if (!settings_.fp8) return matmul(p);
+    products_.multiply(begin_product(p, true));
   }
 
   void rmsnorm(const float* x, const float* gain, float* y, float* scale, int64_t rows,
@@ -339,6 +331,24 @@ class CudaBackend final : public GpuBackend {
         static_cast<double>(elements * passes * kFloat);
   }
   bool narrow_cache() const { return settings_.generates && settings_.bf16; }
+  cublaslt::RowMajorProduct begin_product(const Product<float>& p, bool of_head) {
+    queue_->begin(Work::matmul);
+    const auto [m, n, k] = p.shape;
+    ++ledger_.matmuls[{m, n, k, p.transpose_a, p.transpose_b, of_head}];
+    return {.m = m,
+            .n = n,
+            .k = k,
+            .a = p.a,
+            .lda = p.lda,
+            .transpose_a = p.transpose_a,
+            .b = p.b,
+            .ldb = p.ldb,
+            .transpose_b = p.transpose_b,
+            .c = p.c,
+            .ldc = p.ldc,
+            .alpha = p.alpha,
+            .beta = p.beta};
+  }
   template <typename T>
   T fetched(const T* from) {
     T out{};
@@ -395,6 +405,7 @@ class CudaBackend final : public GpuBackend {
   std::shared_ptr<DeviceQueue> queue_;
   std::shared_ptr<NarrowWeights> narrow_ = std::make_shared<NarrowWeights>();
   DeviceProducts products_;
+  EightBitProducts in_eight_bits_{*queue_, products_, *narrow_};
   TokenKernels few_rows_{*queue_, products_, *narrow_, settings_.bf16};
   Ledger ledger_;
   std::shared_ptr<int64_t> allocated_ = std::make_shared<int64_t>(0);

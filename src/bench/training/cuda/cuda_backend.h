@@ -17,6 +17,8 @@ struct CudaSettings {
   // Operands are rounded to bf16 before each product, which tensor cores then compute; sums,
   // weights and all else stay fp32.
   bool bf16 = false;
+  // With bf16: the layers' products in eight bits; the head and attention stay.
+  bool fp8 = false;
   // It generates tokens: products of few rows and attention of one token a sequence by
   // kernels/infer.h. With bf16 the cache and weights that are frozen are of bf16.
   bool generates = false;

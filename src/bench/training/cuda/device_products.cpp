@@ -15,12 +15,12 @@ int64_t step_without_gaps(int64_t step, int64_t elements) { return step == 0 ? 0
 }  // namespace
 
 void DeviceProducts::multiply(cublaslt::RowMajorProduct p) {
-  if (!bf16_) return queue_.queue([&] { library_->run(p, queue_.stream()); });
+  if (!bf16_) return queue_product(p);
   const auto* const a = static_cast<const float*>(p.a);
   p.a = rounded_a(p);
   p.b = rounded_b(p);
   p.bf16 = true;
-  queue_.queue([&] { library_->run(p, queue_.stream()); });
+  queue_product(p);
   rounded_a_.behind = p.c == a ? 0 : queue_.queued_in_all();
 }
 

@@ -28,12 +28,16 @@ class DeviceProducts {
   DeviceProducts& operator=(const DeviceProducts&) = delete;
 
   void multiply(cublaslt::RowMajorProduct product);
+  // Of operands that are rounded already, or need not be.
+  void queue_product(const cublaslt::RowMajorProduct& product) {
+    queue_.queue([&] { library_->run(product, queue_.stream()); });
+  }
   // A or B in bf16, for a product of another's; sets its distances.
   const void* rounded_a(cublaslt::RowMajorProduct& product);
   const void* rounded_b(cublaslt::RowMajorProduct& product);
   // What was rounded before is not what will be read: a recording runs later.
   void forget_operands() { rounded_a_ = {}; }
-  // Room for operands of bf16 of others, until the next product.
+  // Room for operands of 16 bits an element of others, until the next product.
   uint16_t* room_a(int64_t count) {
     forget_operands();
     return room_a_.of(count);

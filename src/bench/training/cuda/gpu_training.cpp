@@ -46,12 +46,15 @@ class GpuTraining {
         library_(*tools.blas),
         options_(options),
         stage_(on_gpu(options.stage(context.comm.rank()))),
-        settings_{.deadline_seconds = params.number("hang-after"), .bf16 = options.dtype == "bf16"},
+        settings_{.deadline_seconds = params.number("hang-after"),
+                  .bf16 = options.dtype != "fp32",
+                  .fp8 = options.dtype == "fp8"},
         record_{.case_name = "train", .params = params},
         self_(record_.entity(unit_.entity)) {}
 
   Record measure() {
     selected(unit_);
+    require_units();
     add_facts();
     require_memory(0);
     const std::unique_ptr<GpuTelemetry> telemetry = session_.watch();
@@ -83,11 +86,22 @@ class GpuTraining {
             ? said("train.attention_fused")
             : said("train.attention_batched", settings_.attention_block_rows);
     record_.facts["library"] = "cuBLASLt " + library_.version();
-    record_.facts["precision"] = said(settings_.bf16 ? "train.bf16_products" : "train.plain_fp32");
+    record_.facts["precision"] = said(settings_.fp8    ? "train.fp8_products"
+                                      : settings_.bf16 ? "train.bf16_products"
+                                                       : "train.plain_fp32");
     if (!tools_.nccl) return;
     record_.facts["collectives"] = tools_.nccl->name();
     record_.facts["rank_map"] = tools_.rank_map;
     note_shared_over_hosts(record_, context_, options_.layout);
+  }
+
+  // Collective: a GPU without units for the products ends the job on all ranks.
+  void require_units() const {
+    constexpr int kFirstWithFp8 = 89;
+    const bool can = !settings_.fp8 || unit_.device.compute_capability >= kFirstWithFp8;
+    throw_where_failed(context_.comm, can ? Said()
+                                          : said("train.no_fp8", entity_name(unit_.entity),
+                                                 unit_.device.uuid, unit_.device.name));
   }
 
   // Collective. Before anything is allocated, of `held` bytes apart: both numbers are told.
@@ -141,14 +155,16 @@ class GpuTraining {
     if (context_.comm.is_root()) add_job_figures(record_, whole, options_, measured, predicted);
   }
 
+  std::string peak_type() const { return settings_.fp8 ? "fp8_e4m3" : options_.dtype; }
+
   // Of the peak of the products' type: as the maker states it, and at the clock of the steps.
   void add_shares(const Trained& measured) {
-    const auto spec = peak_of(unit_.sku, options_.dtype);
+    const auto spec = peak_of(unit_.sku, peak_type());
     if (spec) record_.add("share_of_spec", self_, share_of(*spec, options_, measured));
     if (!window_) return;
     if (!window_->clock_hertz.empty()) {
       const double clock = window_->clock_hertz.summary().median;
-      if (const auto peak = peak_at_clock(unit_.sku, options_.dtype, clock))
+      if (const auto peak = peak_at_clock(unit_.sku, peak_type(), clock))
         add_shares_of_peak(record_, self_, *peak, options_, measured);
     }
     if (const auto watts = window_->mean_watts())

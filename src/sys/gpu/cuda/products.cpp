@@ -28,18 +28,30 @@ uint32_t alignment_of(const void* data, int64_t step, int64_t bytes) {
 struct ProductTypes {
   const char* name;
   int64_t bytes, result_bytes;
-  cudaDataType_t operand, result;
+  cudaDataType_t a, b, result;
   cublasComputeType_t compute;
-  bool tensor_cores;  // allowed
+  bool tensor_cores;       // allowed
+  bool fast_sums = false;  // of eight bits: with fewer bits than fp32 has
 };
-constexpr ProductTypes kFp32{"fp32", 4, 4, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, false};
-constexpr ProductTypes kBf16{"bf16", 2, 4, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, true};
-constexpr ProductTypes kFp64{"fp64", 8, 8, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, true};
+constexpr auto kSums = CUBLAS_COMPUTE_32F;
+constexpr ProductTypes kFp32{"fp32", 4, 4, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, kSums, false};
+constexpr ProductTypes kBf16{"bf16", 2, 4, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, kSums, true};
+constexpr ProductTypes kFp64{
+    "fp64", 8, 8, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, true};
+constexpr ProductTypes kFp8{
+    "fp8", 1, 4, CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_32F, kSums, true, true};
+constexpr ProductTypes kFp8Gradient{
+    "fp8", 1, 4, CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_32F, kSums, true};
+
+static const ProductTypes& types_of(const RowMajorProduct& p) {
+  if (p.eight) return p.eight->gradient ? kFp8Gradient : kFp8;
+  return p.bf16 ? kBf16 : kFp32;
+}
 
 // A product of any type, but for what it is multiplied by.
 struct Products::Shape {
   explicit Shape(const RowMajorProduct& p)
-      : types(p.bf16 ? kBf16 : kFp32),
+      : types(types_of(p)),
         m(p.m),
         n(p.n),
         k(p.k),
@@ -54,7 +66,9 @@ struct Products::Shape {
         batch(p.batch),
         step_a(p.step_a),
         step_b(p.step_b),
-        step_c(p.step_c) {}
+        step_c(p.step_c) {
+    if (p.eight) unit_a = p.eight->unit_a, unit_b = p.eight->unit_b;
+  }
   explicit Shape(const RowMajorProduct64& p)
       : types(kFp64),
         m(p.m),
@@ -74,6 +88,7 @@ struct Products::Shape {
   bool transpose_a = false, transpose_b = false;
   int32_t batch = 1;
   int64_t step_a = 0, step_b = 0, step_c = 0;
+  const float *unit_a = nullptr, *unit_b = nullptr;
 
   uint32_t alignment_a() const { return alignment_of(a, step_a, types.bytes); }
   uint32_t alignment_b() const { return alignment_of(b, step_b, types.bytes); }
@@ -106,10 +121,19 @@ struct Products::Plan {
     set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, step);
   }
 
-  void set_transpose(cublasLtMatmulDescAttributes_t attribute, bool transpose) const {
-    const int32_t operation = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_call(*t, t->desc_set(desc, attribute, &operation, sizeof operation),
+  template <typename T>
+  void describe(cublasLtMatmulDescAttributes_t attribute, const T& value) const {
+    check_call(*t, t->desc_set(desc, attribute, &value, sizeof value),
                "cublasLtMatmulDescSetAttribute");
+  }
+  void set_transpose(cublasLtMatmulDescAttributes_t attribute, bool transpose) const {
+    describe(attribute, int32_t{transpose ? CUBLAS_OP_T : CUBLAS_OP_N});
+  }
+  // Products of one shape are of many matrices, each with a unit of its own.
+  void set_units(const Shape& p) const {
+    if (p.unit_a == nullptr) return;
+    describe(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.unit_b);
+    describe(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.unit_a);
   }
 
   void choose(cublasLtHandle_t handle, const Shape& p) {
@@ -151,7 +175,7 @@ struct Products::Plan {
 // What decides how a product is computed.
 using ProductKey =
     std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, bool, bool, int32_t, int64_t,
-               int64_t, int64_t, uint32_t, uint32_t, uint32_t, cudaDataType_t>;
+               int64_t, int64_t, uint32_t, uint32_t, uint32_t, const ProductTypes*>;
 
 struct Products::Parts {
   explicit Parts(const Library& library) : t(library.table()), workspace(kWorkspaceBytes) {
@@ -189,7 +213,7 @@ Products::Plan& Products::plan_of(const Shape& p) {
                        p.alignment_a(),
                        p.alignment_b(),
                        p.alignment_c(),
-                       p.types.operand};
+                       &p.types};
   const auto [found, is_new] = parts_->plans.try_emplace(key, parts_->t);
   Plan& plan = found->second;
   if (!is_new) return plan;
@@ -198,10 +222,11 @@ Products::Plan& Products::plan_of(const Shape& p) {
                "cublasLtMatmulDescCreate");
     plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b);
     plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a);
-    const cudaDataType_t type = p.types.operand;
-    plan.lay_out(plan.a, type, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.ldb, p.batch,
+    if (p.types.fast_sums) plan.describe(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{1});
+    plan.set_units(p);
+    plan.lay_out(plan.a, p.types.b, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.ldb, p.batch,
                  p.step_b);
-    plan.lay_out(plan.b, type, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.lda, p.batch,
+    plan.lay_out(plan.b, p.types.a, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.lda, p.batch,
                  p.step_a);
     plan.lay_out(plan.c, p.types.result, p.n, p.m, p.ldc, p.batch, p.step_c);
     plan.choose(parts_->handle, p);
@@ -215,6 +240,7 @@ Products::Plan& Products::plan_of(const Shape& p) {
 void Products::queue(const Shape& p, const void* alpha, const void* beta,
                      const cuda::Stream& stream) {
   const Plan& plan = plan_of(p);
+  plan.set_units(p);
   check_call(*plan.t,
              plan.t->matmul(parts_->handle, plan.desc, alpha, p.b, plan.a, p.a, plan.b, beta, p.c,
                             plan.c, p.c, plan.c, &plan.algorithm, parts_->workspace.data(),

@@ -3,14 +3,23 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sys/gpu/cuda/cublaslt.h"
 
 namespace cb::cublaslt {
 
-// C (m×n) = alpha·op(A)·op(B) + beta·C of row-major matrices, C of fp32, A and B of fp32 or bf16;
-// or `batch` of them, whose operands are step_a, step_b and step_c elements apart. C is not read
+// Operands in eight bits, of a product with B transposed and A not. Their elements are multiples of
+// *unit_a and *unit_b, which lie on the device, aligned to 16 bytes.
+struct EightBits {
+  const float* unit_a = nullptr;
+  const float* unit_b = nullptr;
+  bool gradient = false;  // A is E5M2, and sums are exact to fp32; else E4M3, and sums are fast
+};
+
+// C (m×n) = alpha·op(A)·op(B) + beta·C of row-major matrices, C of fp32, A and B of fp32, bf16 or
+// eight bits; or `batch` of them, whose operands are step_a, step_b and step_c elements apart. C is not read
 // where beta is 0.
 struct RowMajorProduct {
   int64_t m = 0, n = 0, k = 0;
@@ -26,6 +35,7 @@ struct RowMajorProduct {
   int32_t batch = 1;
   int64_t step_a = 0, step_b = 0, step_c = 0;
   bool bf16 = false;  // of A and B; sums are fp32
+  std::optional<EightBits> eight = {};
 };
 
 // C (m×n) = alpha·A·B + beta·C of row-major matrices of fp64.
