@@ -198,9 +198,10 @@ def test_a_median_above_the_limit_over_a_plain_loop_fails(tmp_path, monkeypatch,
     assert [line.endswith("FAILED: above 1.03") for line in lines[1:]] == [code == 1] * 4
 
 
-def test_an_mpi_without_a_compiler_is_not_compared_and_says_so(tmp_path, monkeypatch, capsys):
-    assert any_mpi(tmp_path, monkeypatch, [9.0], "none") == 0
-    assert capsys.readouterr().out.splitlines()[1:] == ["  not compared: no compiler of this MPI"]
+def test_where_no_mpi_has_a_compiler_nothing_is_compared_and_that_fails(tmp_path, monkeypatch, capsys):
+    assert any_mpi(tmp_path, monkeypatch, [9.0], "none") == 1
+    assert capsys.readouterr().out.splitlines()[1:] == ["  not compared: no compiler of this MPI",
+                                                         "FAILED: no MPI could be compared with a plain loop"]
 
 
 @pytest.mark.parametrize("code", [0, 1], ids=["all goes well", "nothing does"])

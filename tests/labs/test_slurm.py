@@ -188,11 +188,12 @@ def test_mpich_by_pmi2(slurm, clusterbench, tmp_path):
 
 
 def test_open_mpi_by_pmix(slurm, clusterbench, tmp_path):
-    """PMIx between several slurmd of one machine now and then fails to wire up: it has three attempts, of a minute each."""
+    """PMIx between several slurmd of one machine now and then fails to wire up, before a rank has begun: it has three attempts, of
+    a minute each. A job that began has one."""
     out = tmp_path / "r.json"
     for _ in range(3):
         done = collectives(slurm, clusterbench, out, "--mpi=pmix", "--time=1")
-        if done.returncode == 0:
+        if done.returncode == 0 or out.exists():
             break
     assert done.returncode == 0, done.stdout + done.stderr
     expect_three_nodes(slurm, out, "Open MPI")
