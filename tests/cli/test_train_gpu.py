@@ -85,8 +85,8 @@ def test_fp8_learns_and_is_compared_with_its_own_peak(tmp_path):
 def test_fp8_is_refused_where_it_cannot_be_computed(tmp_path):
     done, _ = train(tmp_path, "--steps", 6, "--dtype", "fp8", "--hidden", 72, "--feed-forward", 100)
     assert done.returncode == 2
-    assert "--hidden: fp8 needs multiples of 16, and 72 numbers of a token are none" in done.stderr
-    assert "--feed-forward: fp8 needs multiples of 16, and 100 columns of the feed-forward on a rank are none" in done.stderr
+    assert "fp8 needs multiples of 16, and 72 numbers of a token are none" in done.stderr
+    assert "fp8 needs multiples of 16, and 100 columns of the feed-forward on a rank are none" in done.stderr
     done, _ = train(tmp_path, "--steps", 6, "--dtype", "fp8", cuda="capability=80")
     assert done.returncode == 4
     assert "has no units for fp8; next: --dtype bf16" in done.stderr
