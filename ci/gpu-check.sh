@@ -170,6 +170,8 @@ done
 # Workloads: a training step of an eight-billion decoder's slice beside PyTorch's, tokens, equations.
 slice=(--device gpu --dtype bf16 --model llama-8b)
 measure train-8b 0 60 train "${slice[@]}" --layers 4 --sequence 4096 --micro-batch 1 --steps 9 --warm-up-steps 3 --twin-every 6
+# GPUs before compute capability 8.9 refuse it.
+measure train-8b-fp8 0,4 60 train "${slice[@]/bf16/fp8}" --layers 4 --sequence 4096 --micro-batch 1 --steps 9 --warm-up-steps 3 --twin-every 6
 step reference-train 0,3 60 python3 ci/compare_train.py --in-torch slice-8b-4096 --device gpu --threads 1 --steps 6 --warm 3
 measure infer-8b 0 60 infer "${slice[@]}" --layers 8 --prompt 1024 --new-tokens 128 --batch 1,2,4,8,16 --repetitions 2
 measure lu 0 60 lu --device gpu --iterations 1

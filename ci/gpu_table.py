@@ -106,9 +106,9 @@ def share_of_ceiling(step, metric):
     return None
 
 
-def losses_apart():
-    """How far the losses of both devices are apart at most, as a share, or none."""
-    both = [(load(f"train-{device}") or {"records": []})["records"] for device in ("cpu", "gpu")]
+def losses_apart(steps):
+    """How far the losses of two steps are apart at most, as a share of the first's, or none."""
+    both = [(load(step) or {"records": []})["records"] for step in steps]
     courses = [[m["samples"] for r in records for m in r["metrics"] if m["name"] == "loss_nats"] for records in both]
     if not all(courses) or len(courses[0][0]) != len(courses[1][0]):
         return None
@@ -193,7 +193,10 @@ def demands():
     yield "triad, share of spec", share(summary_of("memory", "share_of_spec", op="triad")), "≥", 0.90
     yield f"training step of an 8B slice, tokens per second over {by}", ratio(
         summary_of("train-8b", "tokens_per_second"), tokens_of_pytorch()), "≥", 1.00
-    yield "training: losses of the processor", losses_apart(), "≤", 1e-3
+    yield "training in fp8 over bf16, tokens per second", ratio(
+        summary_of("train-8b-fp8", "tokens_per_second"), summary_of("train-8b", "tokens_per_second")), "≥", 1.00
+    yield "training in fp8: losses of bf16", losses_apart(("train-8b", "train-8b-fp8")), "≤", 0.02
+    yield "training: losses of the processor", losses_apart(("train-cpu", "train-gpu")), "≤", 1e-3
     yield "inference: tokens of the processor", same_tokens(), "≥", 1
     yield "inference 8B, batch 1: share of the memory bound", share(summary_of("infer-8b", "share_of_memory_bound", batch=1)), "≥", 0.75
     yield "lu: share of gemm", share(summary_of("lu", "share_of_gemm")), "≥", 0.80

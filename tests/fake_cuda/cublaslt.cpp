@@ -100,8 +100,7 @@ bool allowed(const Desc& d, const Layout& a, const Layout& b, const Layout& out)
     if (narrow(a.type) && bits % 128 != 0) return false;
   }
   if (narrow(a.type) && (!d.transposed_a || d.transposed_b)) return false;
-  if (a.type == CUDA_R_4F_E2M1 && (d.scales_a == nullptr || d.scales_b == nullptr))
-    return false;
+  if (a.type == CUDA_R_4F_E2M1 && (d.scales_a == nullptr || d.scales_b == nullptr)) return false;
   if (a.batch != out.batch || b.batch != out.batch) return false;
   const uint64_t k = d.transposed_a ? a.rows : a.columns;
   const uint64_t m = d.transposed_a ? a.columns : a.rows;

@@ -56,6 +56,32 @@ void check_norm() {
   }
 }
 
+// E5M2 is the upper half of fp16: its bytes are compared by that format's values.
+double value_of_e5m2(std::uint8_t bits) {
+  const int exponent = bits >> 2 & 31, mantissa = bits & 3;
+  const double size =
+      exponent == 0 ? std::ldexp(mantissa, -16) : std::ldexp(4 + mantissa, exponent - 17);
+  return (bits & 0x80) != 0 ? -size : size;
+}
+
+void check_eight() {
+  constexpr std::int64_t tall = 304, wide = 528;
+  float* x = shared(tall * wide, 1);
+  auto* plain = reinterpret_cast<std::uint8_t*>(shared(tall * wide / 4));
+  auto* turned = reinterpret_cast<std::uint8_t*>(shared(tall * wide / 4));
+  auto* unit = reinterpret_cast<TrainUnit*>(shared(4));
+  x[77] = 2;
+  finished(launch_train_eight({x, plain, turned, unit, tall, wide, wide, true}, nullptr),
+           "train_eight");
+  near(unit->unit, 2.0 / 57344, "unit of a matrix in eight bits");
+  for (std::int64_t r = 0; r < tall; ++r)
+    for (std::int64_t c = 0; c < wide; ++c) {
+      const double wanted = x[r * wide + c], got = value_of_e5m2(plain[r * wide + c]) * unit->unit;
+      require(std::abs(got - wanted) <= std::abs(wanted) / 8 + 1e-9, "eight bits", got - wanted);
+      require(turned[c * tall + r] == plain[r * wide + c], "eight bits, turned", c);
+    }
+}
+
 void check_softmax() {
   float *scores = shared(rows * width, 1), *before = shared(rows * width, 1), *sums = shared(rows);
   finished(launch_train_softmax({scores, sums, 1, rows, width, 100, rows}, nullptr),
@@ -108,6 +134,7 @@ int main() {
     return 77;
   }
   check_norm();
+  check_eight();
   check_softmax();
   check_embedding();
   check_hash_and_squares();

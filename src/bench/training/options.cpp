@@ -79,12 +79,14 @@ void check_eight_bits(const Options& o, Problems& problems) {
   const Stage stage = o.stage(0);
   const auto require = [&](const char* option, int64_t count, const char* what) {
     if (count % 16 != 0)
-      problems.add(option, fmt::format("fp8 needs multiples of 16, and {} {} are none", count, what));
+      problems.add(option,
+                   fmt::format("fp8 needs multiples of 16, and {} {} are none", count, what));
   };
   require("--hidden", o.shape.hidden, "numbers of a token");
   require("--feed-forward", stage.feed_forward(), "columns of the feed-forward on a rank");
   require("--heads", stage.heads() * o.shape.head_dim, "numbers of the queries on a rank");
-  require("--kv-heads", stage.attention().stride(), "numbers of queries, keys and values on a rank");
+  require("--kv-heads", stage.attention().stride(),
+          "numbers of queries, keys and values on a rank");
   require("--sequence", o.batch.micro_tokens(), "tokens of a micro-batch");
 }
 

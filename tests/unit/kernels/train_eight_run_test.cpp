@@ -29,8 +29,8 @@ struct Rounding {
         plain(at(c.rows * c.columns), "plain"),
         turned(at(c.rows * c.columns), "turned"),
         unit(1, "unit"),
-        matrix{from.data(), plain.data(), turned.data(), unit.data(), c.rows, c.columns,
-               c.leading,   c.gradient} {
+        matrix{from.data(), plain.data(), turned.data(), unit.data(),
+               c.rows,      c.columns,    c.leading,     c.gradient} {
     fill(from, 1);
   }
   // Elements that differ from the format's, which are multiples of `scale`⁻¹.
@@ -60,7 +60,8 @@ TEST_CASE("the largest element becomes the format's largest number, both ways") 
     CAPTURE(c.columns);
     in_every_order([&] {
       Rounding r(c);
-      for (std::int64_t i = 0; i < c.rows; ++i)  // what lies in the gaps is larger, and is not looked at
+      for (std::int64_t i = 0; i < c.rows;
+           ++i)  // what lies in the gaps is larger, and is not looked at
         for (std::int64_t j = c.columns; j < c.leading; ++j) r.from[at(i * c.leading + j)] = 50;
       r.from[at((c.rows - 1) * c.leading + c.columns - 1)] = -3;
       REQUIRE(launch_train_eight(r.matrix, nullptr) == 0);

@@ -273,8 +273,8 @@ TEST_CASE("a layer's three products in eight bits are those of the rounded matri
 TEST_CASE("in eight bits weights are rounded once until they change, and a gradient once") {
   LayerInEightBits t;
   t.forward(), t.gradients();  // makes room
-  // A matrix takes three: zero, the look, the rounding. Forward: x, w, the product; backward: dy, w,
-  // the product, x, the product.
+  // A matrix takes three: zero, the look, the rounding. Forward: x, w, the product; backward: dy,
+  // w, the product, x, the product.
   CHECK(t.computed([&] { t.forward(), t.gradients(); }) == 7 + 11);
   t.gpu->keep_rounded(t.w.get(), kOut * kIn);
   CHECK(t.computed([&] { t.forward(), t.gradients(); }) == 7 + 8);

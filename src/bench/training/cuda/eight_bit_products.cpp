@@ -61,8 +61,8 @@ EightBitProducts::Eight EightBitProducts::prepared_b(const cublaslt::RowMajorPro
     if (const Eight kept = weights_of(b); kept.unit != nullptr) return kept;
   }
   std::uint8_t* const room = bytes_of(products_.room_b(b.count()));
-  return rounded(b, is_forward(p) ? room : nullptr, is_forward(p) ? nullptr : room,
-                 unit_at(kUnitB), false);
+  return rounded(b, is_forward(p) ? room : nullptr, is_forward(p) ? nullptr : room, unit_at(kUnitB),
+                 false);
 }
 
 // Nothing where they are not kept.
@@ -78,9 +78,8 @@ EightBitProducts::Eight EightBitProducts::weights_of(const Operand& matrix) {
     if (const uint16_t* kept = weights_.of(matrix.data, matrix.count(), kForm))
       return as_kept(kept, known->second);
   }
-  const int64_t slot = known != slots_.end()
-                           ? known->second
-                           : kFirstOfWeights + static_cast<int64_t>(slots_.size());
+  const int64_t slot =
+      known != slots_.end() ? known->second : kFirstOfWeights + static_cast<int64_t>(slots_.size());
   if (slot >= kUnits) return {};
   uint16_t* const place = weights_.take_place(matrix.data, matrix.count(), kForm);
   if (place == nullptr) return {};
@@ -92,11 +91,10 @@ EightBitProducts::Eight EightBitProducts::weights_of(const Operand& matrix) {
 EightBitProducts::Eight EightBitProducts::rounded(const Operand& from, std::uint8_t* plain,
                                                   std::uint8_t* turned, kernels::TrainUnit* unit,
                                                   bool gradient) {
-  queue_.launched(
-      kernels::launch_train_eight(
-          {from.data, plain, turned, unit, from.rows, from.columns, from.leading, gradient},
-          queue_.stream().handle()),
-      "train_eight");
+  queue_.launched(kernels::launch_train_eight({from.data, plain, turned, unit, from.rows,
+                                               from.columns, from.leading, gradient},
+                                              queue_.stream().handle()),
+                  "train_eight");
   return {plain, turned, unit};
 }
 

@@ -26,9 +26,9 @@ class NarrowWeights {
     if (range == nullptr) return nullptr;
     if (range->frozen) return form == Form::bf16 ? range->at(matrix) : nullptr;
     const auto found = range->rounded.find(matrix);
-    const bool there = found != range->rounded.end() && found->second.form == form &&
-                       (form == Form::bf16 ? found->second.count >= count
-                                           : found->second.count == count);
+    const bool there =
+        found != range->rounded.end() && found->second.form == form &&
+        (form == Form::bf16 ? found->second.count >= count : found->second.count == count);
     return there ? range->at(matrix) : nullptr;
   }
   // Where the caller rounds a matrix to that is not there yet, and then counts as there; null if it

@@ -36,12 +36,12 @@ struct ProductTypes {
 constexpr auto kSums = CUBLAS_COMPUTE_32F;
 constexpr ProductTypes kFp32{"fp32", 4, 4, CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, kSums, false};
 constexpr ProductTypes kBf16{"bf16", 2, 4, CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, kSums, true};
-constexpr ProductTypes kFp64{
-    "fp64", 8, 8, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, true};
-constexpr ProductTypes kFp8{
-    "fp8", 1, 4, CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_32F, kSums, true, true};
-constexpr ProductTypes kFp8Gradient{
-    "fp8", 1, 4, CUDA_R_8F_E5M2, CUDA_R_8F_E4M3, CUDA_R_32F, kSums, true};
+constexpr ProductTypes kFp64{"fp64", 8, 8, CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F,
+                             true};
+constexpr ProductTypes kFp8{"fp8", 1,    4,   CUDA_R_8F_E4M3, CUDA_R_8F_E4M3, CUDA_R_32F,
+                            kSums, true, true};
+constexpr ProductTypes kFp8Gradient{"fp8",          1,          4,     CUDA_R_8F_E5M2,
+                                    CUDA_R_8F_E4M3, CUDA_R_32F, kSums, true};
 
 static const ProductTypes& types_of(const RowMajorProduct& p) {
   if (p.eight) return p.eight->gradient ? kFp8Gradient : kFp8;
@@ -224,10 +224,10 @@ Products::Plan& Products::plan_of(const Shape& p) {
     plan.set_transpose(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a);
     if (p.types.fast_sums) plan.describe(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{1});
     plan.set_units(p);
-    plan.lay_out(plan.a, p.types.b, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.ldb, p.batch,
-                 p.step_b);
-    plan.lay_out(plan.b, p.types.a, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.lda, p.batch,
-                 p.step_a);
+    plan.lay_out(plan.a, p.types.b, p.transpose_b ? p.k : p.n, p.transpose_b ? p.n : p.k, p.ldb,
+                 p.batch, p.step_b);
+    plan.lay_out(plan.b, p.types.a, p.transpose_a ? p.m : p.k, p.transpose_a ? p.k : p.m, p.lda,
+                 p.batch, p.step_a);
     plan.lay_out(plan.c, p.types.result, p.n, p.m, p.ldc, p.batch, p.step_c);
     plan.choose(parts_->handle, p);
   } catch (const Error&) {

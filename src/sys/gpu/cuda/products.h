@@ -19,8 +19,8 @@ struct EightBits {
 };
 
 // C (m×n) = alpha·op(A)·op(B) + beta·C of row-major matrices, C of fp32, A and B of fp32, bf16 or
-// eight bits; or `batch` of them, whose operands are step_a, step_b and step_c elements apart. C is not read
-// where beta is 0.
+// eight bits; or `batch` of them, whose operands are step_a, step_b and step_c elements apart. C is
+// not read where beta is 0.
 struct RowMajorProduct {
   int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
