@@ -9,6 +9,7 @@
 
 #include "core/stats.h"
 #include "core/units.h"
+#include "judge/verdict_select.h"
 
 namespace cb {
 namespace {
@@ -176,6 +177,7 @@ const Record* slowest_record(const Campaign& campaign, const Step& step,
   for (const Job& job : campaign.jobs) {
     if (job.step != step.id || !job.document) continue;
     for (const Record& record : job.document->records) {
+      if (!may_match(record.params, {{"level", {"all"}}})) continue;  // a part of --scaling's ranks
       const auto whole = whole_of(record);
       const auto took = whole ? figure_of(record, *whole, "step_seconds") : std::nullopt;
       if (!took || *took <= longest || !fits(record)) continue;

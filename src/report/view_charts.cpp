@@ -14,6 +14,7 @@
 #include "report/infer_figures.h"
 #include "report/load_figures.h"
 #include "report/matrix.h"
+#include "report/scaling_figures.h"
 #include "report/timeline.h"
 #include "report/training_figures.h"
 #include "report/view_parts.h"
@@ -288,6 +289,7 @@ std::vector<Figure> step_figures(const ReportInput& in, const Step& step) {
     for (const MetricGroup* group : found.points) add_point_figures(out, in, *group);
   }
   std::ranges::move(training_figures(in, step), std::back_inserter(out));
+  std::ranges::move(scaling_figures(in, step), std::back_inserter(out));
   if (auto figure = infer_figure(in, step)) out.push_back(std::move(*figure));
   std::ranges::move(load_figures(in, step), std::back_inserter(out));
   if (auto figure = timeline_figure(in, step)) out.push_back(std::move(*figure));

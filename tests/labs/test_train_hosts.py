@@ -35,9 +35,11 @@ def shaped(lab):
         lab.run(["tc", "qdisc", "del", "dev", "eth0", "root"], host)
 
 
-def command(lab, clusterbench, out, *words):
-    return list(map(str, ["mpirun", "-np", len(lab.hosts), "--host", lab.host_list(1), clusterbench, "train", "--threads", 1,
-                          *words, "--json", out]))
+def command(lab, clusterbench, out, *words, hosts=None):
+    """`hosts`: as mpirun takes them, with slots; all, with one, unless given."""
+    hosts = hosts or lab.host_list(1)
+    ranks = sum(int(host.rpartition(":")[2]) for host in hosts.split(","))
+    return list(map(str, ["mpirun", "-np", ranks, "--host", hosts, clusterbench, "train", "--threads", 1, *words, "--json", out]))
 
 
 def train(lab, clusterbench, out, *words):
@@ -130,3 +132,31 @@ def test_a_dead_rank_is_named_with_its_host_and_step(lab, clusterbench, tmp_path
     assert "a rank was lost" in err, err
     lines = [line for line in err.splitlines() if "not there" in line]
     assert lines and bad in lines[0] and "rank 3" in lines[0] and "step " in lines[0], err
+
+
+def efficiency(record, name="scaling_efficiency"):
+    """The least of any group, by its median."""
+    return min(statistics.median(m["samples"]) for m in record["metrics"] if m["name"] == name)
+
+
+def test_a_slow_link_lowers_the_efficiency_of_all_and_not_that_of_a_host(lab, clusterbench, shaped, tmp_path):
+    """Two hosts of two ranks. What ranks of a host exchange passes no link."""
+    pair = lab.hosts[:2]
+    found = {}
+    for rate in (RATE, FIFTH):
+        for host in pair:
+            shaped(host, rate)
+        out = tmp_path / f"{rate}.json"
+        words = [*SHAPE, "--steps", 8, "--twin-every", 0, "--scaling", "weak"]
+        done = lab.run(command(lab, clusterbench, out, *words, hosts=lab.host_list(2, pair)), timeout=400)
+        records = json.loads(out.read_text())["records"]
+        assert [r["params"]["level"] for r in records] == ["replica", "host", "all"], done.stderr
+        _, host, whole = records
+        found[rate] = efficiency(host), efficiency(whole), efficiency(whole, "host_scaling_efficiency")
+        print(rate, "efficiency of a host, of all, of all over the hosts:", " ".join(f"{e:.2f}" for e in found[rate]))
+        links = {record["entities"][m["entity"]]["host"] for record in records for m in record["metrics"]
+                 if m["name"] == "link_send_bytes_per_second"}
+        assert links == set(pair)
+    even, slow = found[RATE], found[FIFTH]
+    assert slow[0] > 0.75 * even[0]  # two cores for four ranks, and maybe other programs
+    assert slow[1] < 0.75 * even[1] and slow[2] < 0.75 * even[2]

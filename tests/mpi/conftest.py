@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -103,6 +104,11 @@ def job(tmp_path):
     return Job(tmp_path)
 
 
+# Makes each pair of ranks a host of its own, h0 and on: for Job's `before`.
+PAIRS_AS_HOSTS = ["unshare", "--uts", "sh", "-c", 'hostname "h$((OMPI_COMM_WORLD_RANK / 2))"; exec "$@"', "sh"]
+needs_own_hosts = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for host names of its own: unshare --uts")
+
+
 @pytest.fixture
 def mpi_shim(tmp_path, monkeypatch):
     """Puts a shim of this folder in front of libmpi, with what it is told by the environment."""
@@ -115,6 +121,27 @@ def mpi_shim(tmp_path, monkeypatch):
         for name, value in {**environment, "CLUSTERBENCH_MPI_LIBRARY": str(shim)}.items():
             monkeypatch.setenv(name, value)
     return use
+
+
+def by_level(document):
+    """{(kind, level): record} of train --scaling."""
+    return {(r["params"]["scaling"], r["params"]["level"]): r for r in document["records"]}
+
+
+def of_entities(record, name):
+    """{entity: samples} of a metric; an entity as (host, id)."""
+    return {(record["entities"][m["entity"]]["host"], record["entities"][m["entity"]].get("id", "")): m["samples"]
+            for m in record["metrics"] if m["name"] == name}
+
+
+def check_efficiency(record, name, base):
+    """Each group's, of each step, over the medians of the groups of `base` that lie in it."""
+    apart = {key: statistics.median(samples) for key, samples in of_entities(base, "tokens_per_second").items()}
+    together, shares = of_entities(record, "tokens_per_second"), of_entities(record, name)
+    assert shares.keys() == together.keys() and shares
+    for (host, _), samples in shares.items():
+        whole = sum(rate for (on, _), rate in apart.items() if host in ("", on))
+        assert samples == pytest.approx([rate / whole for rate in together[(host, _)]], rel=1e-9)
 
 
 def gone(pid):

@@ -5,6 +5,7 @@ import re
 import signal
 
 import pytest
+from conftest import PAIRS_AS_HOSTS, by_level, check_efficiency, needs_own_hosts, of_entities
 
 TINY = ["train", "--library", "builtin", "--threads", "1"]
 # The same 8 sequences a step, however the ranks share them.
@@ -154,3 +155,101 @@ def test_ranks_resume_at_the_newest_step_that_all_have_whole(job, tmp_path):
     resumed = resumable(job, tmp_path, "16", "--resume")
     assert resumed["resumed_at"] == "4"
     assert resumed["weights_digest"] == straight["weights_digest"]
+
+
+needs_two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a core for each of two ranks")
+SCALED = [*TINY, "--steps", "5", "--warm-up-steps", "1", "--twin-every", "0"]
+
+
+def losses_of(record, who=("", "")):
+    return of_entities(record, "loss_nats")[who]
+
+
+@needs_own_hosts
+@needs_two_cores
+def test_groups_of_growing_size_train_the_same_and_are_compared(job):
+    """Four ranks on two hosts: each by itself, each host by itself, all; with as many tokens a rank, then with as many a step."""
+    _, plain, _, err = job.measure(4, *SCALED, before=PAIRS_AS_HOSTS)
+    _, document, _, err = job.measure(4, *SCALED, "--scaling", "weak,strong", before=PAIRS_AS_HOSTS)
+    found = by_level(document)
+    assert list(found) == [(kind, level) for kind in ("weak", "strong") for level in ("replica", "host", "all")], err
+    for kind in ("weak", "strong"):
+        replica, host, whole = (found[(kind, level)] for level in ("replica", "host", "all"))
+        assert of_entities(replica, "tokens_per_second").keys() == {("h0", "0"), ("h0", "1"), ("h1", "2"), ("h1", "3")}
+        assert of_entities(host, "tokens_per_second").keys() == {("h0", ""), ("h1", "")}
+        assert of_entities(whole, "tokens_per_second").keys() == {("", "")}
+        assert not of_entities(replica, "scaling_efficiency") and not of_entities(host, "host_scaling_efficiency")
+        check_efficiency(host, "scaling_efficiency", replica)
+        check_efficiency(whole, "scaling_efficiency", replica)
+        check_efficiency(whole, "host_scaling_efficiency", host)
+        assert losses_of(whole) == losses_of(plain["records"][0])  # bit by bit
+        assert not [c for r in (replica, host, whole) for c in r["checks"] if not c["passed"] and not c.get("finding")]
+        assert replica["facts"]["groups"] == "4 group(s) at the same time, each of 1 rank(s) on 1 host(s)"
+        assert host["facts"]["groups"] == "2 group(s) at the same time, each of 2 rank(s) on 1 host(s)"
+    assert found[("weak", "replica")]["facts"]["batch"] == "1 replica(s) × 1 micro-batch(es) × 2 sequence(s) of 32 tokens"
+    assert found[("strong", "replica")]["facts"]["batch"] == "1 replica(s) × 4 micro-batch(es) × 2 sequence(s) of 32 tokens"
+    # The same tokens in each step, however many ranks share them.
+    for who in [("h0", "0"), ("h1", "3")]:
+        assert losses_of(found[("strong", "replica")], who) == pytest.approx(losses_of(found[("strong", "all")]), rel=1e-5)
+    # Each by itself on the first tokens: all alike.
+    alone = of_entities(found[("weak", "replica")], "loss_nats")
+    assert all(losses == alone[("h0", "0")] for losses in alone.values())
+
+
+@needs_own_hosts
+@needs_two_cores
+def test_ranks_that_share_matrices_are_the_smallest_group(job):
+    _, document, _, err = job.measure(4, *SCALED, "--scaling", "weak", "--tp", "2", before=PAIRS_AS_HOSTS)
+    found = by_level(document)
+    assert list(found) == [("weak", "host"), ("weak", "all")], err  # a replica is a host here
+    check_efficiency(found[("weak", "all")], "scaling_efficiency", found[("weak", "host")])
+    check_efficiency(found[("weak", "all")], "host_scaling_efficiency", found[("weak", "host")])
+
+
+def test_ranks_that_share_a_core_have_no_efficiency(job):
+    core = str(min(os.sched_getaffinity(0)))
+    _, document, _, err = job.measure(2, *SCALED, "--scaling", "weak", before=["taskset", "-c", core])
+    replica, whole = document["records"]
+    assert len(of_entities(replica, "tokens_per_second")) == 2 and of_entities(whole, "tokens_per_second"), err
+    assert not of_entities(whole, "scaling_efficiency")
+    assert any("ranks share cores" in note and "no scaling efficiency" in note for note in whole["notes"])
+
+
+@needs_two_cores
+def test_wrong_data_of_a_rank_alone_is_named_and_nothing_is_compared_with_it(job):
+    code, document, _, err = job.measure(2, *TINY, "--steps", "3", "--warm-up-steps", "0", "--scaling", "weak",
+                                         "--inject-fault", "bitflip@1:0")
+    replica, whole = document["records"]
+    bad, = [c for c in replica["checks"] if not c["passed"] and not c.get("finding")]
+    assert code == 1 and bad["name"] == "twin" and replica["entities"][bad["entity"]]["id"] == "1", err
+    assert "rank 1 computed the same step twice" in bad["detail"]
+    assert replica["metrics"] == [] and whole["metrics"] == []
+    assert "no scaling_efficiency: level replica has no numbers, with which it would be compared" in whole["notes"]
+
+
+def test_a_rank_that_dies_while_it_trains_alone_is_named(job):
+    process = job.start(3, *TINY, "--steps", "10000000", "--scaling", "weak", "--json", job.json)
+    ranks = job.wait_for_ranks(process, 3)
+    assert any("step " in line for line in iter(process.stderr.readline, ""))
+    os.kill(ranks[1], signal.SIGKILL)
+    _, _, err, _ = job.finish(process, 100)
+    assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*last in (twin step after )?step \d+", err), err
+
+
+def test_a_level_that_fails_costs_only_itself(job, tmp_path):
+    """A rank may take 2.36 MB here. It needs 2.69 MB if it keeps the optimizer's state by itself, and 2.04 MB if two ranks divide it."""
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "meminfo").write_text("MemTotal: 100000 kB\nMemAvailable: 5760 kB\n")
+    code, document, _, err = job.measure(2, *TINY, "--micro-batch", "1", "--sequence", "8", "--steps", "3", "--warm-up-steps", "0",
+                                         "--scaling", "weak", "--shard", "zero1", "--sysroot", tmp_path)
+    replica, whole = document["records"]
+    assert (code, replica["outcome"], whole["outcome"]) == (4, "errored", "measured"), err
+    assert "rank 0 needs 2.69 MB" in replica["reason"] and "rank 1 needs 2.69 MB" in replica["reason"], replica["reason"]
+    assert of_entities(whole, "tokens_per_second") and not of_entities(whole, "scaling_efficiency")
+
+
+def test_what_cannot_be_compared_is_refused(job):
+    code, _, err = job.run(0, *TINY, "--scaling", "weak")
+    assert code == 2 and "the levels of 1 rank(s) on 1 host(s) are the same" in err
+    code, _, err = job.run(2, *TINY, "--level", "all")
+    assert code == 2 and "--level: needs --scaling, which compares the levels" in err

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import conftest
 import pytest
+from conftest import PAIRS_AS_HOSTS, by_level, check_efficiency, needs_own_hosts, of_entities
 
 BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
 BIN = BUILD / "bin" / "clusterbench_fake_gpu"
@@ -29,6 +30,11 @@ pytestmark = pytest.mark.skipif(not BIN.exists(), reason="built without CUDA")
 @pytest.fixture(autouse=True)
 def stand_ins(stand_in_gpus):
     return stand_in_gpus
+
+
+def scale(job, ranks, *args, steps=3, **options):
+    code, document, _, err = job.measure(ranks, *TINY, "--device", "gpu", "--steps", steps, "--warm-up-steps", "0", *args, **options)
+    return code, document, err
 
 
 def train(job, ranks, *args, device="gpu", steps=3, shape=TINY):
@@ -221,3 +227,63 @@ def test_without_nccl_it_is_skipped_with_the_reason(job, monkeypatch):
     code, document, _, _ = job.measure(2, *TINY, "--device", "gpu")
     record, = document["records"]
     assert code == 3 and record["outcome"] == "skipped" and "NCCL cannot be opened" in json.dumps(record)
+
+
+@needs_own_hosts
+@pytest.mark.parametrize("layout", [[], ["--shard", "zero1"]])
+def test_groups_of_growing_size_train_the_same_and_are_compared(job, layout):
+    _, plain, err = scale(job, 4, *layout, before=PAIRS_AS_HOSTS)
+    _, document, err = scale(job, 4, *layout, "--scaling", "weak,strong", before=PAIRS_AS_HOSTS)
+    found = by_level(document)
+    assert list(found) == [(kind, level) for kind in ("weak", "strong") for level in ("replica", "host", "all")], err
+    gpus = {("h0", "0"), ("h0", "2"), ("h1", "0"), ("h1", "2")}  # the first of each rank's share of its host's four
+    for kind in ("weak", "strong"):
+        replica, host, whole = (found[(kind, level)] for level in ("replica", "host", "all"))
+        assert of_entities(replica, "tokens_per_second").keys() == gpus, err
+        assert of_entities(host, "tokens_per_second").keys() == {("h0", ""), ("h1", "")}
+        check_efficiency(host, "scaling_efficiency", replica)
+        check_efficiency(whole, "scaling_efficiency", replica)
+        check_efficiency(whole, "host_scaling_efficiency", host)
+        assert of_entities(whole, "loss_nats") == of_entities(plain["records"][0], "loss_nats")  # bit by bit
+        assert "collectives" not in replica["facts"] and "collectives" in host["facts"]
+    strong = of_entities(found[("strong", "replica")], "loss_nats")
+    for gpu in gpus:
+        assert strong[gpu] == pytest.approx(of_entities(found[("strong", "all")], "loss_nats")[("", "")], rel=1e-6)
+
+
+@needs_own_hosts
+def test_ranks_that_share_matrices_are_the_smallest_group(job):
+    _, document, err = scale(job, 4, "--tp", "2", "--scaling", "weak", before=PAIRS_AS_HOSTS)
+    found = by_level(document)
+    assert list(found) == [("weak", "host"), ("weak", "all")], err  # a replica is a host here
+    check_efficiency(found[("weak", "all")], "scaling_efficiency", found[("weak", "host")])
+
+
+def test_a_gpu_that_is_lost_alone_is_named_and_trains_in_no_larger_group(job, stand_ins):
+    stand_ins(cuda="die@1=300")
+    code, document, err = scale(job, 2, "--scaling", "weak")
+    replica, whole = document["records"]
+    names, gpus, text = failed(replica)
+    assert (code, names, gpus, replica["metrics"]) == (1, {"gpu"}, ["1"], []), err
+    assert "cudaErrorLaunchFailure" in text
+    assert whole["outcome"] == "errored" and "GPU-00000000-0000-0000-0000-000000000001" in json.dumps(whole), err
+
+
+def test_a_rank_that_dies_while_it_trains_alone_is_named(job):
+    process = job.start(2, *TINY, "--device", "gpu", "--steps", "1000000", "--twin-every", "0", "--scaling", "weak", "--json", job.json)
+    ranks = job.wait_for_ranks(process, 2)
+    assert any("step " in line for line in iter(process.stderr.readline, ""))
+    os.kill(ranks[1], signal.SIGKILL)
+    _, _, err, _ = job.finish(process, 100)
+    assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*step \d+", err), err
+
+
+@needs_own_hosts
+def test_an_exchange_that_fails_in_one_host_does_not_hang_the_other(job, stand_ins):
+    """Rank 1 of each communicator fails its 7th call: in both hosts, and again with all."""
+    stand_ins(nccl="error=1:7")
+    code, document, err = scale(job, 4, "--scaling", "weak", "--level", "host,all", steps=20, before=PAIRS_AS_HOSTS)
+    host, whole = document["records"]
+    assert code == 4 and (host["outcome"], whole["outcome"]) == ("errored", "errored"), err
+    assert "h0:0 (GPU-" in json.dumps(host) or "h0:2 (GPU-" in json.dumps(host)
+    assert "h1:0 (GPU-" in json.dumps(host) or "h1:2 (GPU-" in json.dumps(host)

@@ -35,6 +35,8 @@ struct Context {
   // results. Nothing in bench writes to stderr itself.
   Log logger = {};
   bool redact = false;  // no value of a setting of this host goes into a record
+  // What who() says; empty: by `place` and `comm`. For a part of a job's ranks, which count anew.
+  std::string called = {};
 
   // "node03" or "node03 rank 5": for messages.
   std::string who() const;

@@ -1,4 +1,6 @@
-// The communicator over MPI_COMM_WORLD.
+// Groups of ranks over MPI.
+#include "bench/harness/comm_mpi.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -6,9 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/harness/comm.h"
 #include "core/clock.h"
-#include "sys/mpi/mpi.h"
 
 namespace cb {
 namespace {
@@ -43,16 +43,18 @@ class MpiPendingMax final : public PendingMax {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-class WorldComm final : public Comm {
+class MpiComm final : public Comm {
  public:
-  WorldComm() {
-    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
-    check(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");
-    // Its own communicator, so that our agreement never mixes with what a case has in flight.
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+  // Takes `own` and frees it: a communicator of its own, so that our agreement never mixes with
+  // what a case has in flight.
+  explicit MpiComm(mpi::Communicator own) : own_(std::move(own)), comm_(own_.get()) {
+    check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
   }
-  ~WorldComm() override { MPI_Comm_free(&comm_); }
 
+  mpi::Communicator part(int colour, int key) const {
+    return mpi::Communicator::split(comm_, colour, key);
+  }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
@@ -138,6 +140,7 @@ class WorldComm final : public Comm {
     return out;
   }
 
+  mpi::Communicator own_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
@@ -145,6 +148,19 @@ class WorldComm final : public Comm {
 
 }  // namespace
 
-std::unique_ptr<Comm> world_comm() { return std::make_unique<WorldComm>(); }
+std::unique_ptr<Comm> world_comm() {
+  int rank = 0;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+  return std::make_unique<MpiComm>(mpi::Communicator::split_world(0, rank));
+}
+
+std::unique_ptr<Comm> part_of(const Comm& whole, int colour, int key) {
+  if (whole.size() == 1) return single_comm();
+  return std::make_unique<MpiComm>(mpi_part_of(whole, colour, key));
+}
+
+mpi::Communicator mpi_part_of(const Comm& whole, int colour, int key) {
+  return dynamic_cast<const MpiComm&>(whole).part(colour, key);
+}
 
 }  // namespace cb

@@ -96,6 +96,7 @@ int agree(Context& context, const Attempt& mine) {
 }  // namespace
 
 std::string Context::who() const {
+  if (!called.empty()) return called;
   return comm.size() == 1 ? place.host : fmt::format("{} rank {}", place.host, comm.rank());
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/harness/comm_mpi.h"
 #include "core/error.h"
-#include "sys/mpi/mpi.h"
 
 namespace cb::training {
 namespace {
@@ -95,8 +95,8 @@ class MpiPending final : public Pending {
 template <typename Real>
 class MpiGroup final : public Group<Real> {
  public:
-  MpiGroup(int colour, int key, std::function<void()> moved)
-      : comm_(mpi::Communicator::split_world(colour, key)), moved_(std::move(moved)) {
+  MpiGroup(const Comm& whole, int colour, int key, std::function<void()> moved)
+      : comm_(mpi_part_of(whole, colour, key)), moved_(std::move(moved)) {
     check(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(comm_.get(), &size_), "MPI_Comm_size");
   }
@@ -152,8 +152,8 @@ class MpiGroup final : public Group<Real> {
 template <typename Real>
 class MpiPipeline final : public Pipeline<Real> {
  public:
-  MpiPipeline(int colour, int key, std::function<void()> moved)
-      : comm_(mpi::Communicator::split_world(colour, key)), moved_(std::move(moved)) {
+  MpiPipeline(const Comm& whole, int colour, int key, std::function<void()> moved)
+      : comm_(mpi_part_of(whole, colour, key)), moved_(std::move(moved)) {
     check(MPI_Comm_rank(comm_.get(), &stage_), "MPI_Comm_rank");
     check(MPI_Comm_size(comm_.get(), &stages_), "MPI_Comm_size");
   }
@@ -220,14 +220,14 @@ Fabric<Real> connect(Comm& comm, const Layout& l, std::function<void()> moved) {
                    std::make_unique<OneStage<Real>>()};
   // A colour is the first rank of its group.
   if (l.tensor > 1)
-    out.tensor =
-        std::make_unique<MpiGroup<Real>>(rank_at({0, at.data, at.stage}, l), at.tensor, moved);
+    out.tensor = std::make_unique<MpiGroup<Real>>(comm, rank_at({0, at.data, at.stage}, l),
+                                                  at.tensor, moved);
   if (l.data > 1)
-    out.data =
-        std::make_unique<MpiGroup<Real>>(rank_at({at.tensor, 0, at.stage}, l), at.data, moved);
+    out.data = std::make_unique<MpiGroup<Real>>(comm, rank_at({at.tensor, 0, at.stage}, l), at.data,
+                                                moved);
   if (l.pipeline > 1)
-    out.pipeline =
-        std::make_unique<MpiPipeline<Real>>(rank_at({at.tensor, at.data, 0}, l), at.stage, moved);
+    out.pipeline = std::make_unique<MpiPipeline<Real>>(comm, rank_at({at.tensor, at.data, 0}, l),
+                                                       at.stage, moved);
   return out;
 }
 

@@ -73,7 +73,7 @@ struct Fabric {
   Group<Real>& agreement() { return words ? *words : *tensor; }
 };
 
-// Collective over all ranks of the job, which must be layout.ranks(). With one rank no MPI is
+// Collective over the ranks of `comm`, which must be layout.ranks(). With one rank no MPI is
 // needed. `moved` is called whenever an exchange has ended, for the watchdog.
 template <typename Real>
 Fabric<Real> connect(Comm& comm, const Layout& layout, std::function<void()> moved);

@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "bench/harness/comm_mpi.h"
 #include "core/clock.h"
-#include "sys/mpi/mpi.h"
 
 namespace cb::training {
 namespace {
@@ -102,8 +102,7 @@ std::vector<HostLinks> probe_links(Comm& comm, const RankMap& map,
   if (hosts < 2) return {};
   std::string mine;
   {
-    const mpi::Communicator some =
-        mpi::Communicator::split_world(map.first_on_host() ? 0 : 1, comm.rank());
+    const mpi::Communicator some = mpi_part_of(comm, map.first_on_host() ? 0 : 1, comm.rank());
     if (map.first_on_host()) {
       const Incoming rates = incoming_of(some.get(), moved);
       mine.assign(reinterpret_cast<const char*>(&rates), sizeof(rates));

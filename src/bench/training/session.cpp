@@ -110,6 +110,7 @@ Session::Session(Context& context, const Options& options, Trainer<float>& train
     : context_(context), options_(options), trainer_(trainer), backend_(backend) {
   if (!options.checkpoint_dir.empty())
     checkpoints_.emplace(options.checkpoint_dir, context.comm.rank(), options.identity());
+  trainer.tell_of_micro_batches([&context] { context.watchdog.alive(); });
 }
 
 std::vector<std::span<float>> Session::arrays() const {

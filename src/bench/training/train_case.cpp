@@ -9,12 +9,12 @@
 #include "bench/cpu/memory.h"
 #include "bench/cpu/peak.h"
 #include "bench/cpu/rank_cores.h"
-#include "bench/harness/points.h"
 #include "bench/harness/shared_params.h"
 #include "bench/training/host_backend.h"
 #include "bench/training/library.h"
 #include "bench/training/link_probe.h"
 #include "bench/training/prediction.h"
+#include "bench/training/scaling_run.h"
 #include "bench/training/session.h"
 #include "bench/training/train_record.h"
 #include "core/param_builder.h"
@@ -54,26 +54,31 @@ CaseInfo describe() {
       .summary = "training steps of a decoder with real gradients: tokens per second and MFU",
       .example = "clusterbench train --model tiny --steps 200 --json t.json",
       .domain = "compute",
-      .params = joined({{device_param("cpu", "where to train")}, option_params(), host_params()}),
+      .params = joined({{device_param("cpu", "where to train")},
+                        option_params(),
+                        scaling_params(),
+                        host_params()}),
       .metrics = host_metrics(),
       .checks = host_checks(),
       .fault = training_fault(),
-      .label_params = {"model"},
+      .label_params = {"model", "scaling", "level"},
   };
 }
 
-// Before anything is allocated: a rank that swaps measures nothing. Collective.
-void require_train_memory(Context& context, const Options& o) {
+// Before anything is allocated: a rank that swaps measures nothing. Collective over the group.
+void require_train_memory(const TrainingGroup& group) {
+  Context& context = group.context;
+  const Options& o = group.options;
+  const int ranks = group.job.place.local_size;  // of all groups on this host
   const double needed = memory_of_rank(o.shape, o.layout, o.batch, 4, o.recompute).total();
   const auto available = available_memory_bytes(context.fs);
-  const double allowed =
-      0.8 * static_cast<double>(available.value_or(0)) / context.place.local_size;
+  const double allowed = 0.8 * static_cast<double>(available.value_or(0)) / ranks;
   const bool fits = !available || needed <= allowed;
   throw_where_failed(context.comm,
                      fits ? Said()
                           : said("train.memory_share", context.who(), format_value(needed, "bytes"),
                                  format_value(static_cast<double>(*available), "bytes"),
-                                 format_value(allowed, "bytes"), context.place.local_size));
+                                 format_value(allowed, "bytes"), ranks));
 }
 
 // A host that sends or receives slowly makes all ranks wait for equally long.
@@ -137,14 +142,27 @@ void add_facts(Record& record, const Options& o, const TrainLibrary& library, co
   if (root) record.facts["candidates"] = library.candidates;
 }
 
-Record measure_training(Context& context, const Params& params, const Options& o) {
-  Record record{.case_name = "train", .params = params};
-  const RankCores cores = cores_of_rank(context.comm, context.place);
-  Team team(cpus_of_rank(context.comm, cores, params));
-  require_train_memory(context, o);
-  const TrainLibrary library = open_train_library(context, params.text("library"), team);
+// What a rank computes with, whoever it trains with.
+struct HostMeans {
+  HostMeans(Context& job, const Params& params)
+      : cores(cores_of_rank(job.comm, job.place)),
+        team(cpus_of_rank(job.comm, cores, params)),
+        library(open_train_library(job, params.text("library"), team)),
+        crowded(job.comm.any(cores.oversubscribed)) {}
+
+  RankCores cores;
+  Team team;
+  TrainLibrary library;
+  bool crowded;  // on any host
+};
+
+Record measure_training(const TrainingGroup& group, HostMeans& means) {
+  Context& context = group.context;
+  const Options& o = group.options;
+  Record record{.case_name = "train", .params = group.params};
+  require_train_memory(group);
   context.watchdog.note("allocating and making the weights");
-  const auto backend = host_backend<float>(team, library.product);
+  const auto backend = host_backend<float>(means.team, means.library.product);
   auto fabric = connect<float>(context.comm, o.layout, [&] { context.watchdog.progress(); });
   const Text text(o.text, o.recipe.seed);
   const Stage stage = o.stage(context.comm.rank());
@@ -153,41 +171,41 @@ Record measure_training(Context& context, const Params& params, const Options& o
   Trainer<float> trainer(context.comm, fabric, *backend, stage, text, o.recipe, mine);
   Session session(context, o, trainer, *backend);
   Trained measured = session.train();
-  measured.crowded = context.comm.any(cores.oversubscribed);
+  measured.crowded = means.crowded;
 
   const size_t self =
-      record.entity({context.place.host, "rank", std::to_string(context.comm.rank())});
-  const size_t whole = record.entity({"", "cluster", ""});
-  add_facts(record, o, library, team, context.comm.is_root());
-  if (cores.oversubscribed) record.notes.push_back(said("gemm.crowded"));
+      record.entity({context.place.host, "rank", std::to_string(group.job.comm.rank())});
+  const size_t whole = group.of ? record.entity(*group.of) : self;
+  add_facts(record, o, means.library, means.team, group.job.comm.is_root());
+  if (means.cores.oversubscribed) record.notes.push_back(said("gemm.crowded"));
   note_shared_over_hosts(record, context, o.layout);
   add_course(record, measured);
   session.add_checks(record, self, whole, measured);
   if (measured.stopped) return record;  // wrong data yields no number
   context.watchdog.note("measuring the parts alone");
   const Prediction parts = predict(context.comm, *backend, fabric, stage, measured.ledger, trainer);
-  add_links(context, record,
-            probe_links(context.comm, context.place, [&] { context.watchdog.progress(); }));
+  if (group.is_all())
+    add_links(context, record,
+              probe_links(context.comm, context.place, [&] { context.watchdog.progress(); }));
   const double best = best_product_rate(*backend, measured.ledger);
   const double predicted = context.comm.max(parts.step());
   add_rank_figures(record, self, o.layout, measured, parts);
-  add_shares(context, record, self, o, measured, team, cores, best);
+  add_shares(context, record, self, o, measured, means.team, means.cores, best);
   if (context.comm.is_root()) add_job_figures(record, whole, o, measured, predicted);
   return record;
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
   const Options options = options_of(params, context.comm.size());
-  return run_points(
-      context, "train", std::vector<Params>{params},
-      [&](const Params& p) {
-        return PointName{p, fmt::format("{} {} steps", options.shape.name, options.steps)};
-      },
-      [&](const Params& p) { return measure_training(context, p, options); });
+  TrainingJob job{params, options, scaling_points(params, options, context.place)};
+  HostMeans means(context, params);
+  job.crowded = means.crowded;
+  return train_groups(context, job,
+                      [&](const TrainingGroup& group) { return measure_training(group, means); });
 }
 
 }  // namespace
 
-Case train_cpu_case() { return {describe(), run, check_options}; }
+Case train_cpu_case() { return {describe(), run, check_training}; }
 
 }  // namespace cb

@@ -6,6 +6,7 @@
 #include "bench/gpu/measure.h"
 #include "bench/harness/shared_params.h"
 #include "bench/training/gpu_training.h"
+#include "bench/training/scaling.h"
 #include "bench/training/train_record.h"
 #include "core/param_builder.h"
 
@@ -49,18 +50,19 @@ CaseInfo describe_on_gpu() {
       .needs = {.gpu = true},
       .params = joined({{device_param("gpu", "where to train")},
                         training::option_params({"fp32", "bf16", "fp8"}),
+                        training::scaling_params(),
                         one_gpu_params()}),
       .metrics = std::move(metrics),
       .checks = std::move(checks),
       .fault = training::training_fault(),
-      .label_params = {"model"},
+      .label_params = {"model", "scaling", "level"},
   };
 }
 
 }  // namespace
 
 Case train_gpu_case() {
-  return {describe_on_gpu(), measure_gpu_training, training::check_options, why_no_gpu};
+  return {describe_on_gpu(), measure_gpu_training, training::check_training, why_no_gpu};
 }
 
 }  // namespace cb

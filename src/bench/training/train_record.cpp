@@ -38,7 +38,12 @@ std::vector<MetricDef> training_metrics(const std::string& peak) {
           {"checkpoint_bytes_per_second", "bytes_per_second", Better::higher,
            "of this rank's checkpoint"},
           {"first_loss_nats", "nats", Better::lower, "mean over the tokens of the first step"},
-          {"loss_nats", "nats", Better::lower, "of each timed step"}};
+          {"loss_nats", "nats", Better::lower, "of each timed step"},
+          {"scaling_efficiency", "share", Better::higher,
+           "tokens per second of a group over the sum of what the groups of the smallest --level "
+           "within it gave by themselves"},
+          {"host_scaling_efficiency", "share", Better::higher,
+           "of all ranks: tokens per second over the sum of what the hosts gave by themselves"}};
 }
 
 std::vector<std::string> training_checks() {

@@ -96,6 +96,7 @@ void Trainer<Real>::backward_one(int64_t micro_batch, bool last) {
   times_.backward += monotonic_seconds() - start - (decoder_.waiting_seconds() - waited) -
                      (times_.exposed_communication - exposed);
   if (!stage_.first()) fabric_.pipeline->send(-1, tape.dstream.get(), count);
+  moved_();
 }
 
 // 1F1B (Narayanan et al., arXiv 2104.04473, §2.2): a stage first runs ahead by as many forwards as

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bench/harness/comm.h"
@@ -52,6 +53,9 @@ class Trainer {
   // Returns what this rank computed, place by place. `faults`: whether planted faults act.
   std::vector<TracePoint> twin_step(bool faults);
 
+  // Called behind each micro-batch of a step.
+  void tell_of_micro_batches(std::function<void()> call) { moved_ = std::move(call); }
+
   int64_t steps() const { return steps_; }
   // After parameters() were filled as they were behind that step: goes on there.
   void resume_at(int64_t steps) { steps_ = steps; }
@@ -89,6 +93,7 @@ class Trainer {
   Decoder<Real> decoder_;
   std::vector<Tape<Real>> tapes_;
   std::vector<std::unique_ptr<Pending>> pending_;
+  std::function<void()> moved_ = [] {};
   bool exchanging_ = true;  // false in a twin step
   int64_t steps_ = 0;
   double loss_sum_ = 0;

@@ -78,6 +78,10 @@ constexpr TextRow kSaidTraining[] = {
     {"train.of_data", "the replicas ({0})", "各副本（{0}）"},
     {"train.of_stages", "neighbouring stages of the pipeline (ranks {0})", "流水线的相邻阶段（进程 {0}）"},
     {"train.across_hosts", "ranks that share matrices are on several hosts: every layer waits for the network", "共享矩阵的进程分布在多台主机：每层都等待网络"},
+    {"train.groups", "{0} group(s) at the same time, each of {1} rank(s) on {2} host(s)", "{0} 组同时进行，每组 {1} 个进程，在 {2} 台主机上"},
+    {"train.step_batch", "{0} replica(s) × {1} micro-batch(es) × {2} sequence(s) of {3} tokens", "{0} 个副本 × {1} 个微批 × {2} 条序列，每条 {3} 个词元"},
+    {"train.scaling_crowded", "ranks share cores: one computes faster while others wait, so there is no scaling efficiency; next: fewer ranks on a host, or fewer --threads", "进程共用核心：一个等待时另一个算得更快，因此不给出扩展效率；下一步：减少每台主机的进程数，或减小 --threads"},
+    {"train.scaling_no_base", "no {0}: level {1} has no numbers, with which it would be compared", "没有 {0}：作为比较基准的层级 {1} 没有数值"},
 };
 // clang-format on
 

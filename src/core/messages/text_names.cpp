@@ -51,6 +51,8 @@ constexpr TextRow kNames[] = {
     {"metric.share_of_memory_bound", "share of the memory bound", "内存上限占比"},
     {"metric.first_loss_nats", "first loss", "首步损失"},
     {"metric.loss_nats", "loss", "损失"},
+    {"metric.scaling_efficiency", "scaling efficiency", "扩展效率"},
+    {"metric.host_scaling_efficiency", "scaling efficiency between hosts", "主机间扩展效率"},
     {"metric.clock_offset_seconds", "clock offset", "时钟偏差"},
     {"metric.free_bytes", "free space", "可用空间"},
     {"metric.lockable_bytes", "lockable memory", "可锁定内存"},

@@ -147,6 +147,8 @@ constexpr TextRow kValues[] = {
     {"fact.precision", "precision", "精度"},
     {"fact.collectives", "library of collectives", "集合通信库"},
     {"fact.layout", "layout", "并行布局"},
+    {"fact.groups", "groups", "分组"},
+    {"fact.batch", "a group's step", "一组的单步"},
     {"fact.attention", "attention", "注意力"},
     {"fact.flops_per_token", "operations per token", "每词元运算数"},
     {"fact.loss_floor", "floor of the loss", "损失下限"},

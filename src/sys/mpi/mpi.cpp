@@ -141,11 +141,15 @@ WorldCopy::WorldCopy() {
 
 WorldCopy::~WorldCopy() { MPI_Comm_free(&comm_); }
 
-Communicator Communicator::split_world(int colour, int key) {
+Communicator Communicator::split(MPI_Comm whole, int colour, int key) {
   Communicator out;
-  check(MPI_Comm_split(MPI_COMM_WORLD, colour, key, &out.comm_), "MPI_Comm_split");
+  check(MPI_Comm_split(whole, colour, key, &out.comm_), "MPI_Comm_split");
   MPI_Comm_set_errhandler(out.comm_, MPI_ERRORS_RETURN);
   return out;
+}
+
+Communicator Communicator::split_world(int colour, int key) {
+  return split(MPI_COMM_WORLD, colour, key);
 }
 
 Communicator::~Communicator() {

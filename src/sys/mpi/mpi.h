@@ -66,10 +66,12 @@ class WorldCopy {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-// A part of MPI_COMM_WORLD, freed with the object. Errors are returned as codes.
+// A part of a communicator, freed with the object. Errors are returned as codes.
 class Communicator {
  public:
-  // Collective. Ranks with the same colour get one communicator, in the order of `key`.
+  // Collective over `whole`. Ranks with the same colour get one communicator, in the order of
+  // `key`.
+  static Communicator split(MPI_Comm whole, int colour, int key);
   static Communicator split_world(int colour, int key);
   ~Communicator();
   Communicator(Communicator&& other) noexcept : comm_(other.comm_) { other.comm_ = MPI_COMM_NULL; }

@@ -136,6 +136,21 @@ TEST_CASE("of many records the slowest is shown, and other steps have no such fi
   CHECK(figures_of({std::move(other)}).empty());
 }
 
+TEST_CASE("of groups of growing size that is shown in which all ranks train") {
+  const auto level = [](const char* name, double seconds) {
+    Record out = trained(0.7, 0);
+    out.params.set("level", std::string(name));
+    for (Metric& m : out.metrics) {
+      if (m.name == "step_seconds") m.samples = {seconds, seconds};
+    }
+    return out;
+  };
+  const auto figures = figures_of({level("replica", 7.2), level("host", 1.8), level("all", 0.9)});
+  REQUIRE(figures.size() == 2);
+  CHECK(std::get<WaterfallChart>(figures[0].chart).steps.back().to == doctest::Approx(0.9));
+  CHECK(figures_of({level("replica", 7.2)}).empty());
+}
+
 TEST_CASE("steps of two kinds leave nothing over: their means add up") {
   Record record = trained(0.7, 0);
   for (Metric& m : record.metrics) {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "sys/mpi/mpi.h"
+#include "bench/harness/comm_mpi.h"
 
 namespace cb::training {
 namespace {
@@ -199,9 +199,9 @@ GpuLinks::~GpuLinks() {
   tools_.queue.around_launches({}, {});
 }
 
-// Collective over the job; a rank that does not use its group makes no lane.
+// Collective over the fabric's ranks; a rank that does not use its group makes no lane.
 Lane* GpuLinks::add(int colour, int key, const Said& ranks, bool used) {
-  const GroupComm group(mpi::Communicator::split_world(colour, key));
+  const GroupComm group(mpi_part_of(tools_.context.comm, colour, key));
   if (!used) return nullptr;
   lanes_.push_back(std::make_unique<Lane>(tools_, group, ranks));
   return lanes_.back().get();

@@ -13,7 +13,7 @@ namespace cb::training {
 // neighbours send to each other at the same time.
 class GpuLinks {
  public:
-  // Collective over all ranks of the job, which must be layout.ranks().
+  // Collective over the ranks of tools.context, which must be layout.ranks().
   GpuLinks(const LaneTools& tools, const Layout& layout);
   ~GpuLinks();
   GpuLinks(const GpuLinks&) = delete;

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "bench/cpu/memory.h"
-#include "bench/harness/points.h"
 #include "bench/training/cuda/gpu_work.h"
+#include "bench/training/scaling_run.h"
 #include "bench/training/train_record.h"
 #include "core/units.h"
 #include "sys/gpu/cuda/products.h"
@@ -38,23 +38,26 @@ Stage on_gpu(Stage stage) {
 
 class GpuTraining {
  public:
-  GpuTraining(Context& context, GpuTools& tools, const Params& params, const Options& options)
-      : context_(context),
+  GpuTraining(const TrainingGroup& group, GpuTools& tools)
+      : context_(group.context),
         tools_(tools),
         session_(tools.session),
         unit_(session_.units().at(0)),
         library_(*tools.blas),
-        options_(options),
-        stage_(on_gpu(options.stage(context.comm.rank()))),
-        settings_{.deadline_seconds = params.number("hang-after"),
-                  .bf16 = options.dtype != "fp32",
-                  .fp8 = options.dtype == "fp8"},
-        record_{.case_name = "train", .params = params},
-        self_(record_.entity(unit_.entity)) {}
+        options_(group.options),
+        stage_(on_gpu(options_.stage(context_.comm.rank()))),
+        settings_{.deadline_seconds = group.params.number("hang-after"),
+                  .bf16 = options_.dtype != "fp32",
+                  .fp8 = options_.dtype == "fp8"},
+        exchanges_(tools.nccl.has_value() && context_.comm.size() > 1),
+        record_{.case_name = "train", .params = group.params},
+        self_(record_.entity(unit_.entity)),
+        whole_(group.of ? record_.entity(*group.of) : self_) {}
 
   Record measure() {
+    require_unit();
     selected(unit_);
-    require_units();
+    require_fp8();
     add_facts();
     require_memory(0);
     const std::unique_ptr<GpuTelemetry> telemetry = session_.watch();
@@ -78,6 +81,9 @@ class GpuTraining {
     for (Check& check : stragglers) record_.checks.push_back(std::move(check));
   }
 
+  // Collective. What was lost in an earlier level trains in none.
+  void require_unit() const { throw_where_failed(context_.comm, unit_.lost); }
+
   void add_facts() {
     session_.describe(record_);
     add_training_facts(record_, options_);
@@ -89,14 +95,14 @@ class GpuTraining {
     record_.facts["precision"] = said(settings_.fp8    ? "train.fp8_products"
                                       : settings_.bf16 ? "train.bf16_products"
                                                        : "train.plain_fp32");
-    if (!tools_.nccl) return;
+    if (!exchanges_) return;
     record_.facts["collectives"] = tools_.nccl->name();
     record_.facts["rank_map"] = tools_.rank_map;
     note_shared_over_hosts(record_, context_, options_.layout);
   }
 
   // Collective: a GPU without units for the products ends the job on all ranks.
-  void require_units() const {
+  void require_fp8() const {
     constexpr int kFirstWithFp8 = 89;
     const bool can = !settings_.fp8 || unit_.device.compute_capability >= kFirstWithFp8;
     throw_where_failed(context_.comm, can ? Said()
@@ -126,7 +132,7 @@ class GpuTraining {
         context_, tools_, unit_,
         {.settings = settings_,
          .layout = options_.layout,
-         .exchanges = tools_.nccl.has_value(),
+         .exchanges = exchanges_,
          .linked = [this] { require_memory(kHeldByBackend); },
          .run = [this](GpuBackend& backend, Fabric<float>& fabric) { train_on(backend, fabric); }});
   }
@@ -140,9 +146,8 @@ class GpuTraining {
     if (telemetry_ != nullptr) telemetry_->open_window();
     const Trained measured = session.train();
     if (telemetry_ != nullptr) window_ = telemetry_->close_window().at(0);
-    const size_t whole = record_.entity({"", "cluster", ""});
     add_course(record_, measured);
-    session.add_checks(record_, self_, whole, measured);
+    session.add_checks(record_, self_, whole_, measured);
     if (measured.stopped) return;  // wrong data yields no number
     context_.watchdog.note("measuring the parts alone");
     const Prediction parts =
@@ -152,7 +157,7 @@ class GpuTraining {
                 share_of(best_product_rate(backend, measured.ledger), options_, measured));
     add_shares(measured);
     const double predicted = context_.comm.max(parts.step());
-    if (context_.comm.is_root()) add_job_figures(record_, whole, options_, measured, predicted);
+    if (context_.comm.is_root()) add_job_figures(record_, whole_, options_, measured, predicted);
   }
 
   std::string peak_type() const { return settings_.fp8 ? "fp8_e4m3" : options_.dtype; }
@@ -180,8 +185,9 @@ class GpuTraining {
   const Options& options_;
   const Stage stage_;
   const CudaSettings settings_;
+  const bool exchanges_;  // with the GPUs of other ranks
   Record record_;
-  size_t self_;
+  size_t self_, whole_;
   GpuTelemetry* telemetry_ = nullptr;
   std::optional<GpuWindow> window_;
 };
@@ -201,15 +207,13 @@ std::vector<Record> measure_gpu_training(Context& context, const Params& params)
   const int ranks = context.comm.size();
   const Options options = options_of(params, ranks);
   refuse_alone_or_together(params, options, ranks);
+  const TrainingJob job{params, options, scaling_points(params, options, context.place)};
   auto opened = open_gpu_tools(context, params, kSubject, context.comm.size() > 1);
   if (const auto* why = std::get_if<Said>(&opened)) return skipped_record("train", params, *why);
   auto& tools = std::get<GpuTools>(opened);
-  return run_points(
-      context, "train", std::vector<Params>{params},
-      [&](const Params& p) {
-        return PointName{p, fmt::format("{} {} steps", options.shape.name, options.steps)};
-      },
-      [&](const Params& p) { return GpuTraining(context, tools, p, options).measure(); });
+  return train_groups(context, job, [&](const TrainingGroup& group) {
+    return GpuTraining(group, tools).measure();
+  });
 }
 
 }  // namespace cb
