@@ -162,11 +162,14 @@ std::optional<Figure> loss_figure(const Record& record, const Step& step, const 
   return Figure{std::move(chart), t("chart.loss.title", step.id), std::move(caption)};
 }
 
-// True if the record has the loss of each step: of a soak's cycles most keep only summaries.
+// True if the record has each step: of a soak's cycles most keep only summaries.
 bool has_curve(const Record& record) {
   const auto whole = whole_of(record);
-  const Metric* loss = whole ? metric_of(record, *whole, "loss_nats") : nullptr;
-  return loss != nullptr && !loss->samples.has_only_summary();
+  const auto has = [&](const char* name) {
+    const Metric* metric = metric_of(record, *whole, name);
+    return metric != nullptr && !metric->samples.has_only_summary();
+  };
+  return whole && has("loss_nats") && has("step_seconds");
 }
 
 bool is_any(const Record&) { return true; }
