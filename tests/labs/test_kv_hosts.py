@@ -164,9 +164,9 @@ def test_tokens_reach_their_experts_over_hosts_and_a_slow_link_bounds_both_excha
         assert before["facts"]["data_digest"] == after["facts"]["data_digest"]
         print(before["params"]["routing"], rates_of(before), rates_of(after), medians(after, "dispatch_exchange_seconds"),
               medians(after, "combine_exchange_seconds"), medians(after, "late_seconds"))
-        # 80 Mb/s are 10 MB/s of frames, and with balanced routing each host sends the same.
+        # 80 Mb/s are 10 MB/s of frames, and of the busiest host's tokens the slow one sends at least nine tenths.
         for rate, bounded in zip(rates_of(before), rates_of(after), strict=True):
-            assert 4e6 < bounded < 11e6 and rate > 3 * bounded
+            assert 1e6 < bounded < 11e6 and rate > 2 * bounded
 
 
 def test_a_wrong_element_of_a_token_is_named_with_its_host(lab, clusterbench, tmp_path):
