@@ -88,6 +88,8 @@ std::string draw(const Chart& chart, const std::string& id, const std::string& t
           [&](const BarsChart& c) { return draw_bars(c, canvas(bars_height(c))); },
           [&](const MatrixChart& c) { return draw_matrix(c, canvas(matrix_height(c))); },
           [&](const WaterfallChart& c) { return draw_waterfall(c, canvas(waterfall_height(c))); },
+          [&](const StackChart& c) { return draw_stack(c, canvas(stack_height(c))); },
+          [&](const StackRowsChart& c) { return draw_stack_rows(c, canvas(stack_rows_height(c))); },
           [&](const FabricPicture& c) { return draw_fabric(c, id, title, description); }},
       chart);
 }

@@ -93,6 +93,43 @@ struct WaterfallChart {
   std::vector<WaterfallStep> steps;
 };
 
+// Shades of the parts of a stack. Neighbours in a stack differ also in a print without colours.
+enum class Shade { dark, middle, light, red, yellow, white };
+
+struct StackPart {
+  std::string label;
+  Shade shade = Shade::dark;
+};
+
+struct StackColumn {
+  double at = 0;
+  std::vector<double> values = {};  // one a part, none negative
+};
+
+// Columns over a count; the first part is at the bottom.
+struct StackChart {
+  std::string unit;
+  std::vector<StackPart> parts;
+  std::vector<StackColumn> columns;  // ascending; at least one
+  double width = 1;                  // of a column, in counts
+  std::string x_label;
+  std::vector<Point> below = {};  // other values of some counts, with a scale of their own
+  std::string below_label = {};
+};
+
+struct StackRow {
+  std::string label;
+  std::vector<double> values = {};  // one a part, none negative
+  std::string value_text;
+};
+
+// A line per entity; the first part is at the left. Parts that are wide enough carry their number.
+struct StackRowsChart {
+  std::string unit;
+  std::vector<StackPart> parts;
+  std::vector<StackRow> rows;
+};
+
 struct StripCell {
   std::string name;
   double value = 0;
@@ -147,7 +184,7 @@ struct MatrixChart {
 };
 
 using Chart = std::variant<CurveChart, DistributionChart, TimelineChart, StripChart, BarsChart,
-                           MatrixChart, WaterfallChart, FabricPicture>;
+                           MatrixChart, WaterfallChart, StackChart, StackRowsChart, FabricPicture>;
 
 // The chart as an <svg> element. All text in it is escaped. `id` must be unique in the page.
 std::string draw(const Chart& chart, const std::string& id, const std::string& title,

@@ -33,6 +33,8 @@ std::string draw_strip(const StripChart& chart, Svg svg);
 std::string draw_bars(const BarsChart& chart, Svg svg);
 std::string draw_matrix(const MatrixChart& chart, Svg svg);
 std::string draw_waterfall(const WaterfallChart& chart, Svg svg);
+std::string draw_stack(const StackChart& chart, Svg svg);
+std::string draw_stack_rows(const StackRowsChart& chart, Svg svg);
 
 constexpr double kChartWidth = 540;
 
@@ -42,5 +44,7 @@ double bars_height(const BarsChart& chart);
 double matrix_height(const MatrixChart& chart);
 double timeline_height(const TimelineChart& chart);
 double waterfall_height(const WaterfallChart& chart);
+double stack_height(const StackChart& chart);
+double stack_rows_height(const StackRowsChart& chart);
 
 }  // namespace cb

@@ -10,6 +10,7 @@
 #include "core/stats.h"
 #include "core/units.h"
 #include "judge/verdict_select.h"
+#include "report/phase_figures.h"
 
 namespace cb {
 namespace {
@@ -120,15 +121,17 @@ std::optional<double> floor_of(const Record& record) {
   return floor && *floor > 0 && *floor <= kMostNats ? floor : std::nullopt;
 }
 
-// The number of the first timed step: those before it warmed up, or ran before a checkpoint.
-size_t first_timed_step(const Record& record) {
-  size_t out = 1;
-  if (record.params.has("warm-up-steps"))
-    out += static_cast<size_t>(std::max<int64_t>(0, record.params.integer("warm-up-steps")));
+// Steps before the first timed one warmed up, or ran before a checkpoint.
+StepNumbers numbers_of(const Record& record) {
+  StepNumbers out;
   const auto resumed = record.facts.find("resumed_at");
   const auto at =
       resumed == record.facts.end() ? std::nullopt : parse_integer(resumed->second.text());
-  return at && *at > 0 ? out + static_cast<size_t>(*at) : out;
+  if (at && *at > 0) out.resumed_at = static_cast<size_t>(*at);
+  out.first += out.resumed_at;
+  if (record.params.has("warm-up-steps"))
+    out.first += static_cast<size_t>(std::max<int64_t>(0, record.params.integer("warm-up-steps")));
+  return out;
 }
 
 std::optional<Figure> loss_figure(const Record& record, const Step& step, const Texts& t) {
@@ -139,7 +142,7 @@ std::optional<Figure> loss_figure(const Record& record, const Step& step, const 
   if (loss == nullptr || seconds == nullptr) return std::nullopt;
   const auto losses = loss->samples.list(), times = seconds->samples.list();
   if (losses.size() < 2 || times.size() != losses.size()) return std::nullopt;
-  const size_t first = first_timed_step(record);
+  const size_t first = numbers_of(record).first;
   TimelineChart chart{.x_label = t("chart.loss.steps")};
   TimePanel curve{t("chart.loss.panel", fmt::format("{:.3f}", losses.front()),
                     fmt::format("{:.3f}", losses.back())),
@@ -160,11 +163,14 @@ std::optional<Figure> loss_figure(const Record& record, const Step& step, const 
   return Figure{std::move(chart), t("chart.loss.title", step.id), std::move(caption)};
 }
 
-// True if the record has the loss of each step: of a soak's cycles most keep only summaries.
+// True if the record has each step: of a soak's cycles most keep only summaries.
 bool has_curve(const Record& record) {
   const auto whole = whole_of(record);
-  const Metric* loss = whole ? metric_of(record, *whole, "loss_nats") : nullptr;
-  return loss != nullptr && !loss->samples.has_only_summary();
+  const auto has = [&](const char* name) {
+    const Metric* metric = metric_of(record, *whole, name);
+    return metric != nullptr && !metric->samples.has_only_summary();
+  };
+  return whole && has("loss_nats") && has("step_seconds");
 }
 
 bool is_any(const Record&) { return true; }
@@ -198,6 +204,8 @@ std::vector<Figure> training_figures(const ReportInput& in, const Step& step) {
   const Record* curved = slowest_record(in.campaign, step, has_curve);
   if (curved == nullptr) return out;
   if (auto figure = loss_figure(*curved, step, in.t)) out.push_back(std::move(*figure));
+  std::ranges::move(phase_figures(*curved, *whole_of(*curved), numbers_of(*curved), step, in.t),
+                    std::back_inserter(out));
   return out;
 }
 

@@ -7,8 +7,8 @@
 namespace cb {
 
 // Of the slowest record of training steps: how the predicted step becomes the measured one, part by
-// part, and the loss and the seconds of each step. Nothing where a step of a campaign trains
-// nothing.
+// part, the loss and the seconds of each step, and phase_figures(). Nothing where a step of a
+// campaign trains nothing.
 std::vector<Figure> training_figures(const ReportInput& in, const Step& step);
 
 }  // namespace cb

@@ -81,6 +81,15 @@ def test_no_table_needs_scrolling(browser, page, width, media):
     assert too_wide == []
 
 
+def test_no_sentence_stands_in_a_column_of_single_letters(browser, page):
+    browser.open(page.path, width=360)
+    narrow = browser.evaluate(
+        "[...document.querySelectorAll('td')].filter(e => !e.classList.contains('n') && e.textContent.trim().length > 20 && e.clientWidth < 100)"
+        ".map(e => e.textContent)"
+    )
+    assert narrow == []
+
+
 def test_the_verdict_is_in_sight_before_any_scrolling(browser, page):
     browser.open(page.path)
     bottom = browser.evaluate("document.querySelector('.counts').getBoundingClientRect().bottom")

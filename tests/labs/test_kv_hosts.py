@@ -1,5 +1,5 @@
-"""A cache of keys and values from host to host over four hosts: the pairs, the pair with a slow link, a spoilt page, a host that
-hangs."""
+"""What generating sends over four hosts. A cache of keys and values from host to host: the pairs, the pair with a slow link, a spoilt
+page, a host that hangs. Tokens to the ranks of their experts and back: a slow link, a wrong element."""
 
 import json
 import os
@@ -24,15 +24,28 @@ def lab():
         yield lab
 
 
-def command(lab, clusterbench, out, *words, ranks=1):
-    return list(map(str, ["mpirun", "-np", ranks * len(lab.hosts), "--host", lab.host_list(ranks), clusterbench, "kv-transfer",
-                          *CACHE, *words, "--json", out]))
+# 512 tokens of a rank to 2 of 8 experts: 0.5 MB from each host, and 1 MB of results to it.
+TOKENS = ["--batch", 512, "--hidden", 1024, "--experts", 8, "--top-k", 2, "--routing", "balanced,random", "--iterations", 12,
+          "--idle", "0s"]
+
+
+def command(lab, clusterbench, out, *words, case="kv-transfer", ranks=1):
+    return list(map(str, ["mpirun", "-np", ranks * len(lab.hosts), "--host", lab.host_list(ranks), clusterbench, case, *words,
+                          "--json", out]))
+
+
+def measured(lab, argv):
+    """(records, exit code, stderr)."""
+    done = lab.run(argv, timeout=120)
+    return json.loads(Path(argv[-1]).read_text())["records"], done.returncode, done.stderr
 
 
 def transfer(lab, clusterbench, out, *words, ranks=1):
-    """(records, exit code, stderr)."""
-    done = lab.run(command(lab, clusterbench, out, *words, ranks=ranks), timeout=120)
-    return json.loads(out.read_text())["records"], done.returncode, done.stderr
+    return measured(lab, command(lab, clusterbench, out, *CACHE, *words, ranks=ranks))
+
+
+def exchange(lab, clusterbench, out, *words):
+    return measured(lab, command(lab, clusterbench, out, *TOKENS, *words, case="moe"))
 
 
 def pairs_of(record):
@@ -120,10 +133,45 @@ def test_a_spoilt_page_is_named_with_both_hosts(lab, clusterbench, tmp_path):
 
 def test_a_rank_that_hangs_is_named_with_its_host(lab, clusterbench, tmp_path):
     bad = lab.hosts[2]
-    process = lab.popen(command(lab, clusterbench, tmp_path / "k.json", "--iterations", 1000000, "--stall", "3s"))
+    process = lab.popen(command(lab, clusterbench, tmp_path / "k.json", *CACHE, "--iterations", 1000000, "--stall", "3s"))
     pid = rank_that_works(lab, bad)
     os.kill(pid, signal.SIGSTOP)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 124, err
     lines = [line for line in err.splitlines() if "not there" in line]
     assert lines and bad in lines[0] and "rank 2" in lines[0], err
+
+
+def rates_of(record):
+    """Bytes per second of the busiest host: [dispatch, combine]. The fastest call of a busy machine tells."""
+    return [m["summary"]["max"] for name in ("dispatch", "combine")
+            for m in record["metrics"] if m["name"] == f"{name}_host_bytes_per_second"]
+
+
+def test_tokens_reach_their_experts_over_hosts_and_a_slow_link_bounds_both_exchanges(lab, clusterbench, tmp_path):
+    free, code, err = exchange(lab, clusterbench, tmp_path / "m.json")
+    assert code == 0, err
+    lab.slow_link(lab.hosts[2], "80mbit", latency="500ms")
+    try:
+        slow, code, err = exchange(lab, clusterbench, tmp_path / "m.json")
+    finally:
+        lab.mend_link(lab.hosts[2])
+    assert code == 0, err
+    for record in free + slow:
+        assert len(record["checks"]) == 12 and all(c["passed"] for c in record["checks"])
+        assert {record["entities"][c["entity"]]["host"] for c in record["checks"]} == set(lab.hosts)
+    for before, after in zip(free, slow, strict=True):
+        assert before["facts"]["data_digest"] == after["facts"]["data_digest"]
+        print(before["params"]["routing"], rates_of(before), rates_of(after), medians(after, "dispatch_exchange_seconds"),
+              medians(after, "combine_exchange_seconds"), medians(after, "late_seconds"))
+        # 80 Mb/s are 10 MB/s of frames, and of the busiest host's tokens the slow one sends at least nine tenths.
+        for rate, bounded in zip(rates_of(before), rates_of(after), strict=True):
+            assert 1e6 < bounded < 11e6 and rate > 2 * bounded
+
+
+def test_a_wrong_element_of_a_token_is_named_with_its_host(lab, clusterbench, tmp_path):
+    records, code, _ = exchange(lab, clusterbench, tmp_path / "m.json", "--inject-fault", "element@3")
+    bad, = [c for c in records[0]["checks"] if not c["passed"]]
+    assert code == 1 and records[0]["metrics"] == []
+    assert bad["name"] == "dispatch" and records[0]["entities"][bad["entity"]]["host"] == lab.hosts[3]
+    assert bad["detail"].startswith(f"{lab.hosts[3]} rank 3: check 1 before timing: ") and "element 512: got 0x" in bad["detail"]

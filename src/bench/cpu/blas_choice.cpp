@@ -297,4 +297,22 @@ std::map<GemmType, Choice> choose_on_hosts(Context& context, const ProbeRequest&
   return from_json(here.at("choices"));
 }
 
+Choice choose_alike(Context& context, const ProbeRequest& request, const std::string& library,
+                    const Prober& prober) {
+  const GemmType type = request.types.front();
+  Choice own = choose_on_hosts(context, request, library, prober).at(type);
+  ProbeRequest first = request;
+  first.candidate = {context.comm.broadcast_text(own.candidate.library),
+                     context.comm.broadcast_text(own.candidate.core)};
+  bool works = true;
+  if (context.place.first_on_host() && first.candidate != own.candidate) {
+    context.watchdog.note("trying the library that the first host chose");
+    const ProbeAnswer answer = prober(first);
+    works = answer.contains(type) && std::holds_alternative<ProbeFigure>(answer.at(type));
+  }
+  context.watchdog.progress();
+  if (!context.comm.any(!works)) own.candidate = first.candidate;
+  return own;
+}
+
 }  // namespace cb

@@ -69,4 +69,10 @@ std::map<GemmType, Choice> choose(const ProbeRequest& request, const std::string
 std::map<GemmType, Choice> choose_on_hosts(Context& context, const ProbeRequest& request,
                                            const std::string& library, const Prober& prober);
 
+// The same for the first type, and one choice for all: that of the first rank's host, where it
+// works on every host. Two libraries that are as fast round otherwise, so ranks whose bits are
+// compared must multiply alike. Where it does not work, each host keeps its own. Collective.
+Choice choose_alike(Context& context, const ProbeRequest& request, const std::string& library,
+                    const Prober& prober);
+
 }  // namespace cb

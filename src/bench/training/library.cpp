@@ -49,8 +49,7 @@ TrainLibrary open_train_library(Context& context, const std::string& library, Te
                        .types = {GemmType::fp32},
                        .cpus = {team.cpus().front()},
                        .size = kProbeSize};
-  const auto choices = choose_on_hosts(context, request, library, probe_in_child);
-  const Choice& choice = choices.at(GemmType::fp32);
+  const Choice choice = choose_alike(context, request, library, probe_in_child);
   TrainLibrary out;
   out.candidates = choice.figures;
   const Said failure = open_candidate(choice.candidate, out);

@@ -18,9 +18,10 @@ struct TrainLibrary {
 // --threads and --library of the cases that work on processors.
 std::vector<ParamDef> host_params();
 
-// The library that multiplies fastest on one thread of this host, or the one that is named. The
-// team's threads call it at the same time, and it starts none of its own. Collective: throws on
-// every rank if it does not open on one.
+// The library that multiplies fastest on one thread of the first host, or the one that is named:
+// all hosts have the same, where it works on each, since replicas compare their bits. The team's
+// threads call it at the same time, and it starts none of its own. Collective: throws on every rank
+// if it does not open on one.
 TrainLibrary open_train_library(Context& context, const std::string& library, Team& team);
 
 }  // namespace cb::training

@@ -102,8 +102,9 @@ double first_loss_band(const Options& o, double variance, double expected) {
 
 }  // namespace
 
-const std::vector<std::string> kSpans{"forward",   "backward", "optimizer", "exposed",    "bubble",
-                                      "computing", "matmul",   "attention", "elementwise"};
+const std::vector<std::string> kSpans{"total",     "forward",    "backward",  "optimizer",
+                                      "exposed",   "bubble",     "computing", "matmul",
+                                      "attention", "elementwise"};
 
 Session::Session(Context& context, const Options& options, Trainer<float>& trainer,
                  Backend<float>& backend)
@@ -268,6 +269,7 @@ double Session::one_step(Spans& spans, Trained& measured) {
   if (!result.updated) locate_not_finite();
   measured.losses.push_back(result.loss);
   const StepTimes& t = result.times;
+  spans.add("total", t.total);
   spans.add("forward", t.forward);
   spans.add("backward", t.backward);
   spans.add("optimizer", t.optimizer);

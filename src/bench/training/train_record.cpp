@@ -95,12 +95,12 @@ void add_job_figures(Record& record, size_t whole, const Options& o, const Train
   record.add("tokens_per_second", whole, rate(tokens),
              Ceiling{tokens / predicted, said("train.predicted_by_parts")});
   record.add("model_flops_per_second", whole, rate(flops));
-  record.add("step_seconds", whole, m.run.seconds);
+  // Each step stays, as its phases do, however many there are: a report draws them side by side.
+  record.add("step_seconds", whole, Samples::from_list(m.run.spans.of("total")));
   record.add("predicted_step_seconds", whole, {predicted});
   if (m.resumed_at == 0) record.add("first_loss_nats", whole, {m.losses.front()});
-  Samples losses;
-  for (size_t i = static_cast<size_t>(o.warm_up); i < m.losses.size(); ++i) losses.add(m.losses[i]);
-  record.add("loss_nats", whole, losses);
+  record.add("loss_nats", whole,
+             Samples::from_list({m.losses.begin() + o.warm_up, m.losses.end()}));
 }
 
 void add_rank_figures(Record& record, size_t self, const Layout& layout, const Trained& m,

@@ -4,6 +4,7 @@
 
 #include "bench/cpu/peak.h"
 #include "bench/cpu/rank_cores.h"
+#include "tests/unit/bench/case_runner.h"
 
 using namespace cb;
 
@@ -70,6 +71,33 @@ TEST_CASE("where nothing works the error names what was tried") {
                        "no library multiplies fp64 here: blis failed: not found; next: --library "
                        "builtin",
                        Error);
+}
+
+// What three hosts choose together: onednn is faster on the first, blis on the others. `refuses`:
+// the last host cannot run this one.
+static std::vector<std::string> chosen_alike(const std::string& refuses) {
+  std::vector<std::string> names(3);
+  const auto choose_one = [&](Context& context, const Params&) {
+    const int rank = context.comm.rank();
+    const auto prober = [&](const ProbeRequest& r) {
+      if (rank == 2 && r.candidate.library == refuses) return all_failed("killed by signal 4");
+      const std::string fastest = rank == 0 ? "onednn" : "blis";
+      return figures(r.candidate.library == fastest ? 90e9 : 40e9, ProbeFigure{1, "", ""});
+    };
+    names[static_cast<size_t>(rank)] =
+        candidate_name(choose_alike(context, kRequest, "auto", prober).candidate);
+    return std::vector<Record>{};
+  };
+  static_cast<void>(run_on(3, case_of(choose_one)));
+  return names;
+}
+
+TEST_CASE("ranks that compare their bits multiply with the library of the first host") {
+  CHECK(chosen_alike("") == std::vector<std::string>(3, "onednn"));
+}
+
+TEST_CASE("a library that one host cannot run is nobody's but the hosts' that chose it") {
+  CHECK(chosen_alike("onednn") == std::vector<std::string>{"onednn", "blis", "blis"});
 }
 
 TEST_CASE("a child's answer is read back, figures and reasons") {

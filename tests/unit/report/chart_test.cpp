@@ -104,3 +104,55 @@ TEST_CASE("a curve shows ceiling, requirement and interval only where there are 
   CHECK(svg.find("class=\"req\"") != std::string::npos);
   CHECK(svg.find("class=\"band\"") != std::string::npos);
 }
+
+TEST_CASE("the columns of a stack stand on one another, and what is below has its own scale") {
+  const StackChart chart{.unit = "seconds",
+                         .parts = {{"a", Shade::dark}, {"b", Shade::red}},
+                         .columns = {{1, {1, 2}}, {2, {2, 0}}},
+                         .x_label = "step",
+                         .below = {{2, 30}},
+                         .below_label = "stall"};
+  const std::string svg = draw(chart, "s", "t", "d");
+  // The plot is 468 wide and 150 high: a column of 234 a step, 50 a second from 194 up.
+  CHECK(svg.find("<path class=\"dot\" d=\"M58.5 144.0h233.0v50.0h-233.0zM292.5 94.0h233.0v100.0h-"
+                 "233.0z\"/>") != std::string::npos);
+  CHECK(svg.find("<path class=\"b\" d=\"M58.5 44.0h233.0v100.0h-233.0z\"/>") != std::string::npos);
+  // Below, from 224 to 276: 30 s of the axis' 40.
+  CHECK(
+      svg.find("<rect x=\"292.5\" y=\"237.0\" width=\"233.0\" height=\"39.0\" class=\"dark\"/>") !=
+      std::string::npos);
+  CHECK(svg.find(">1</text>") != std::string::npos);
+  CHECK(svg.find(">2 step</text>") != std::string::npos);
+  CHECK(svg.find(">1.5") == std::string::npos);  // no half steps
+  CHECK(svg.starts_with("<svg viewBox=\"0 0 540 300\""));
+}
+
+TEST_CASE("the parts of a line follow each other, and the wide ones carry their number") {
+  const StackRowsChart chart{.unit = "seconds",
+                             .parts = {{"a", Shade::dark}, {"b", Shade::white}},
+                             .rows = {{"<h>:0", {4, 6}, "4 s"}, {"h:1", {9.9, 0.1}, "9.9 s"}}};
+  const std::string svg = draw(chart, "s", "t", "d");
+  CHECK(
+      svg.find("<rect x=\"150.0\" y=\"31.0\" width=\"127.2\" height=\"16.0\" class=\"dot\"/><text "
+               "x=\"213.6\" y=\"43.0\" class=\"cell\" text-anchor=\"middle\">1</text><rect "
+               "x=\"277.2\" y=\"31.0\" width=\"190.8\" height=\"16.0\" class=\"less\"/>") !=
+      std::string::npos);
+  CHECK(svg.find("<rect x=\"464.8\" y=\"53.0\" width=\"3.2\" height=\"16.0\" class=\"less\"/><text "
+                 "x=\"476.0\"") != std::string::npos);
+  CHECK(svg.find("&lt;h&gt;:0") != std::string::npos);
+}
+
+TEST_CASE("a legend that does not fit continues in the next row, and shades are told apart") {
+  StackRowsChart chart{.unit = "seconds", .rows = {{"h", {}, ""}}};
+  const double empty = stack_rows_height(chart);
+  std::vector<Shade> shades{Shade::dark, Shade::middle, Shade::light,
+                            Shade::red,  Shade::yellow, Shade::white};
+  for (const Shade shade : shades) {
+    chart.parts.push_back({"twenty characters ...", shade});
+    chart.rows[0].values.push_back(1);
+  }
+  CHECK(stack_rows_height(chart) == doctest::Approx(empty + 3 + 2 * 19));  // three in a row
+  const std::string svg = draw(chart, "s", "t", "d");
+  for (const char* css : {"dot", "q3", "q0", "b", "w", "less"})
+    CHECK(svg.find("class=\"" + std::string(css) + "\"") != std::string::npos);
+}
