@@ -72,7 +72,7 @@ std::string level_sentence(double ranks, const ScaledGroups& groups, const Texts
   const std::string size = std::to_string(static_cast<int64_t>(ranks));
   if (groups.efficiencies.empty()) return t("chart.scaling.base", size);
   if (groups.efficiencies.size() == 1)
-    return t("chart.scaling.one", size, share_words(groups.least()));
+    return t("chart.scaling.single", size, share_words(groups.least()));
   return t("chart.scaling.several", size, share_words(groups.least()), groups.worst,
            share_words(groups.typical()));
 }

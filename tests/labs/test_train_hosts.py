@@ -147,7 +147,7 @@ def test_a_slow_link_lowers_the_efficiency_of_all_and_not_that_of_a_host(lab, cl
         for host in pair:
             shaped(host, rate)
         out = tmp_path / f"{rate}.json"
-        words = [*SHAPE, "--steps", 8, "--twin-every", 0, "--scaling", "weak"]
+        words = [*SHAPE, "--steps", 6, "--twin-every", 0, "--scaling", "weak"]
         done = lab.run(command(lab, clusterbench, out, *words, hosts=lab.host_list(2, pair)), timeout=400)
         records = json.loads(out.read_text())["records"]
         assert [r["params"]["level"] for r in records] == ["replica", "host", "all"], done.stderr
