@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 

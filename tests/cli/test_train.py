@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 
 import pytest
@@ -109,6 +110,28 @@ def test_a_resumed_training_ends_with_the_bits_of_an_uninterrupted_one(tmp_path)
     assert resumed["facts"]["weights_digest"] == straight["facts"]["weights_digest"]
     assert metric(resumed, "loss_nats")["samples"] == metric(straight, "loss_nats")["samples"][10:]
     assert "first_loss" not in {c["name"] for c in resumed["checks"]}
+
+
+def test_the_report_draws_phases_and_stalls_at_the_numbers_of_a_resumed_training(tmp_path):
+    """Of the steps 6 to 20 the first is not timed; a checkpoint follows 10, 15 and 20."""
+    assert checkpointed(tmp_path, 7)[0].returncode == 0  # a checkpoint of 5
+    profile, out, page = tmp_path / "p.json", tmp_path / "out", tmp_path / "r.md"
+    params = {"library": "builtin", "threads": "1", "steps": "20", "warm-up-steps": "1", "twin-every": "0",
+              "checkpoint-dir": str(tmp_path), "checkpoint-every": "5", "resume": "true"}
+    source = {"kind": "practice", "ref": "test", "date": "2026-11"}
+    profile.write_text(json.dumps({
+        "schema": "clusterbench.profile/1", "name": "t", "title": {"en": "t", "zh": "t"},
+        "steps": [{"id": "trained", "case": "train", "params": params, "deadline": "2m"}],
+        "criteria": [{"id": "c", "step": "trained", "domain": "compute", "why": "test", "source": source, "check": "finite"}]}))
+    done = subprocess.run([BINARY, "run", profile, "--launcher", "none", "--out", out], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert subprocess.run([BINARY, "report", out, "--md", page], capture_output=True, timeout=60).returncode == 0
+    phases, = [line for line in page.read_text().splitlines() if line.startswith("- **trained: the phases of each step**: ")]
+    number, = re.findall(r": 14 timed steps, .* Step (\d+) took longest, ", phases)
+    assert 7 <= int(number) <= 20
+    assert "Below: 3 checkpoints; no step ran while one was written, " in phases
+    # One rank waits for nobody.
+    assert "exposed" not in phases and "of each rank" not in page.read_text()
 
 
 def test_a_torn_checkpoint_never_resumes(tmp_path):

@@ -59,7 +59,7 @@ constexpr TextRow kChartTexts[] = {
     {"train_part.exposed", "exposed communication", "未隐藏的通信"},
     {"train_part.bubble", "pipeline bubble", "流水线空泡"},
     {"chart.phases.title", "{0}: the phases of each step", "{0}：每步的各阶段"},
-    {"chart.phases.caption", "{0} timed steps. Step {1} took longest, {2}; the median is {3}.", "计时 {0} 步。第 {1} 步最慢，为 {2}；中位数为 {3}。"},
+    {"chart.phases.caption", "{0} timed steps, their phases from the bottom in the legend's order. Step {1} took longest, {2}; the median is {3}.", "计时 {0} 步，各阶段自下而上按图例顺序排列。第 {1} 步最慢，为 {2}；中位数为 {3}。"},
     {"chart.phases.slowest", "Each column is the rank that computed longest in that step.", "每列为该步中计算最慢的进程。"},
     {"chart.phases.excess", "Most of what it took longer is {0}: {1} above the median of this phase.", "多出的时间主要在{0}：比该阶段的中位数多 {1}。"},
     {"chart.phases.runs", "Each column is the longest of {0} steps.", "每列为相邻 {0} 步中最慢的一步。"},

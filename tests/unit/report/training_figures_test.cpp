@@ -224,11 +224,13 @@ TEST_CASE("each step is drawn as the rank that computed longest in it passed it"
   check_values(chart.columns[3].values, {0.3, 0.5, 0.1, 0.15, 0.0});
   CHECK(chart.below.empty());
   CHECK(figures[1].caption ==
-        "4 timed steps. Step 3 took longest, 2.00 s; the median is 1.07 s. Most of what it took "
+        "4 timed steps, their phases from the bottom in the legend's order. Step 3 took longest, "
+        "2.00 s; the median is 1.07 s. Most of what it took "
         "longer is backward: 1.00 s above the median of this phase. Each column is the rank that "
         "computed longest in that step.");
   CHECK(figures_of({two_ranks()}, Lang::zh).at(1).caption ==
-        "计时 4 步。第 3 步最慢，为 2.00 s；中位数为 1.07 s。多出的时间主要在反向：比该阶段的中位"
+        "计时 4 步，各阶段自下而上按图例顺序排列。第 3 步最慢，为 2.00 s；中位数为 1.07 "
+        "s。多出的时间主要在反向：比该阶段的中位"
         "数多 1.00 s。每列为该步中计算最慢的进程。");
 }
 
@@ -258,7 +260,9 @@ TEST_CASE("what a step has beside its phases is all else, and a bubble is a shar
   const StackChart& chart = phases_in(figures);
   CHECK(chart.parts[4].label == "pipeline bubble");
   check_values(chart.columns[0].values, {0.2, 0.3, 0.1, 0.1, 0.2, 0.1});
-  CHECK(figures[1].caption == "2 timed steps. Step 1 took longest, 1.00 s; the median is 1.00 s.");
+  CHECK(figures[1].caption ==
+        "2 timed steps, their phases from the bottom in the legend's order. Step 1 took longest, "
+        "1.00 s; the median is 1.00 s.");
 }
 
 TEST_CASE("the stall of a checkpoint stands at the step that it followed") {
@@ -362,7 +366,8 @@ TEST_CASE("of many steps the longest of each run is drawn") {
     longest += std::accumulate(column.values.begin(), column.values.end(), 0.0) > 2.9 ? 1 : 0;
   CHECK(longest == 1);
   CHECK(figures[1].caption ==
-        "10000 timed steps. Step 5004 took longest, 3.00 s; the median is 1.00 s. Most of what it "
+        "10000 timed steps, their phases from the bottom in the legend's order. Step 5004 took "
+        "longest, 3.00 s; the median is 1.00 s. Most of what it "
         "took longer is backward: 1.60 s above the median of this phase. Each column is the "
         "longest of 84 steps.");
   CHECK(draw(figures[1].chart, "i", "t", "d").size() < 30000);
