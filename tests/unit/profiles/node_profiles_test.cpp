@@ -28,6 +28,7 @@ constexpr const char* kProducts[] = {"a100-sxm-80g", "a800-sxm", "h100-sxm", "h8
 // Which nothing else in this folder asks: all their criteria are looked at.
 const std::set<std::string> kOthers{"checkpoint",
                                     "end-to-end",
+                                    "end-to-end-gpu",
                                     "fabric-ib",
                                     "gds",
                                     "gpu-direct-200g",
