@@ -21,7 +21,7 @@ from gpu_node import failing, open_points  # noqa: E402
 from netns_lab import NetnsLab, why_not  # noqa: E402
 
 TRIES = 3
-PROFILES = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")] + ["nccl-nodes", "nccl-cluster", "nccl-matrix", "nccl-matrix-sharp", "nccl-matrix-nvl72", "gds"]
+PROFILES = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")] + ["nccl-nodes", "nccl-cluster", "nccl-matrix", "nccl-matrix-sharp", "nccl-matrix-nvl72", "gds", "end-to-end-gpu"]
 
 
 def ports_of(profile):

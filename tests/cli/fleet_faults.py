@@ -32,13 +32,28 @@ OF_A_FLEET = {
     "SHARP does not start": ({"without": "sharp"}, "matrix.sharp.taken", "cluster"),
     "a node of the matrix is slower": ({"node": 0.9}, "matrix.p2p.fleet", "host", "matrix.net.fleet", "matrix.grid.tp"),
     "wrong data in a node of the matrix": ({"nccl": "wrong=3:2"}, "matrix.p2p.correct", "host", "matrix.", "step:"),
+    "a GPU trains at half its rate": ({"cuda": "slow@GPU=0.5"}, "train.node.straggler", "gpu", "train.", "infer."),
+    "wrong products in a training": ({"cuda": "flip@GPU=gemm"}, "train.node.twin", "gpu", "train.", "infer.", "step:"),
+    "a number that is none in a training": ({"cuda": "flip@GPU=nan"}, "train.node.finite", "gpu", "train.", "infer.", "step:"),
+    "a fatal Xid in a training": ({"nvml": "xid@GPU=79"}, "train.node.gpu", "gpu", "train.", "infer.", "step:"),
+    "gradients that NCCL brings wrong": ({"nccl": "wrong=3:2"}, "train.node.weights", "host", "train.", "infer.", "moe.", "step:"),
+    "gradients that come wrong from other nodes": ({"nccl": "wrong=11:2"}, "train.all.weights", "host", "train.all.", "moe.pair.", "step:"),
+    "pages that come wrong": ({"nccl": "wrong=1:2"}, "kv.pages", "host", "train.", "infer.", "moe.", "kv.", "step:"),
+    "wrong attention beside a cache": ({"cuda": "flip@GPU=attention"}, "infer.gpu.cache", "gpu", "infer.", "step:"),
+    "attention that changes": ({"cuda": "flip@GPU=unsteady"}, "infer.gpu.repeat", "gpu", "infer.", "step:"),
+    "a wrong sum of experts": ({"cuda": "flip@GPU=sum"}, "moe.node.combine", "gpu", "moe.", "step:"),
+    "another NCCL in the training": ({"library": "2.27.5"}, "train.uniform", "host"),
+    "a node's gradients take ten times as long": ({"node": 0.1}, "train.node.fleet", "host", "train.", "infer.node."),
+    "a slow rail for caches": ({"nccl": "slow_rail=3:40"}, "kv.fleet", "host", "train.all."),
 }
 EVERYWHERE = ("across", "without")
 # Those that spoil the figures by which others are found have a run of their own.
 ALONE = {"the network carries a third less", "a rank of a node receives wrong data", "a node behind its fellows", "a slow link",
          "wrong data between nodes", "nvidia-fs counts no request",
          "a node of the matrix is slower", "wrong data in a node of the matrix", "cuFile copies through the host",
-         "a tray is of another NVLink domain", "no NVLink between trays", "wrong data from storage", "a host's storage is slower"}
+         "a tray is of another NVLink domain", "no NVLink between trays", "wrong data from storage", "a host's storage is slower",
+         "a GPU trains at half its rate", "wrong products in a training", "a number that is none in a training", "gradients that NCCL brings wrong",
+         "gradients that come wrong from other nodes", "pages that come wrong", "a node's gradients take ten times as long", "a slow rail for caches"}
 
 # Besides what a node's fault does to its node: what the hosts have to have alike.
 ALSO = {"ECC is off": ("uniform",), "a lower power limit": ("uniform",)}
@@ -52,13 +67,13 @@ def of_a_node(name):
 
 # What keeps a host from being measured: what is changed on it, what the report must say of it, the profiles that meet it, and what may fail. A criterion
 # is left open, and the text that says why names the host and no other.
-NCCL, GDS = ("nccl-",), ("gds",)
+NCCL, GDS = ("nccl-", "end-to-end-gpu"), ("gds",)
 OF_A_JOB = {
     "the NVSwitch fabric is not ready": ({"cuda": "count_error=802"}, "nvidia-fabricmanager", NCCL + GDS),
     "a GPU is missing": ({"cuda": "devices={gpus_less_one}"}, "has no GPU left", NCCL),
     "no kernels for these GPUs": ({"cuda": "no_kernels=209"}, "CUDA error 209", NCCL),
-    "a GPU fails at work": ({"cuda": "die@GPU=4"}, "unspecified launch failure", NCCL),
-    "a kernel never ends": ({"cuda": "hang@GPU=4"}, "nothing has moved", NCCL),
+    "a GPU fails at work": ({"cuda": "die@GPU=4"}, "unspecified launch failure", NCCL, "infer."),
+    "a kernel never ends": ({"cuda": "hang@GPU=4"}, "nothing has moved", NCCL, "infer."),
     "somebody has a GPU's memory": ({"cuda": "memory@GPU=1000"}, "1000 B free", NCCL),
     "the host does not answer": ({"cut": True}, "it wrote no record file", NCCL + GDS),
     "NCCL finds a GPU twice": ({"nccl": "duplicate"}, "two ranks on one GPU", NCCL),

@@ -1,7 +1,9 @@
 """Hosts of eight stand-in GPUs each, measured together by `clusterbench run` with a shipped profile of several nodes. A host is a
 network namespace with a name of its own (tests/labs/netns); its GPUs, NVML and NCCL are stand-ins, its NICs files. A collective takes as
 long as its bytes take at a bus bandwidth that is a millionth of a real fleet's: the profile's limits of bus bandwidth are scaled by the
-same factor, all others are as shipped. ci/gpu_fleet.py runs profiles and faults."""
+same factor, all others are as shipped. Training and inference are of a decoder of a few thousand parameters; their speed is told by the
+wall's clock, so there what is asked relative to other hosts is less, and shares of the memory's rate are left out. ci/gpu_fleet.py runs
+profiles and faults."""
 import json
 import shutil
 import sys
@@ -23,7 +25,14 @@ BUS = {
     "h800-sxm": (215, 160, 160, 158, 100), "a100-sxm-80g": (231.6, 228, 192, 186, 100), "a800-sxm": (154, 152, 150, 148, 100),
     "b200": (839, 671, 460, 375, 100),
 }
+FEW = [1, 2]  # sequences that are generated together
+# A decoder of a few thousand parameters: the stand-ins compute every kernel and product.
+DECODER = {"hidden": 32, "heads": 8, "kv-heads": 8, "head-dim": 4, "feed-forward": 32, "vocabulary": 64, "layers": 2, "hang-after": "40s"}
 SMALL_FLEET = SMALL | {
+    "train": DECODER | {"sequence": 8, "micro-batches": 1, "steps": 5, "warm-up-steps": 1, "hash-every": 2, "twin-every": 3},
+    "infer": DECODER | {"batch": FEW, "prompt": 6, "new-tokens": 4, "repetitions": 1},
+    "moe": {"batch": [4, 16], "hidden": 128, "experts": 32, "top-k": 3, "iterations": 3, "duration": None, "hang-after": "40s"},
+    "kv-transfer": {"model": "tiny", "layers": 4, "page-tokens": 4, "prompt": 62, "iterations": 5, "hang-after": "40s"},
     "gds": {"size": "4M", "queue-depth": 4, "duration": "400ms"}, "nccl": {"size": SIZE, "iterations": 3, "duration": None, "checks": 2, "init-deadline": "30s",
                                                                                         "wait-deadline": "20s"},
     "locate": {"size": "32K", "duration": "150ms", "tolerance": 0.25},
@@ -33,11 +42,19 @@ NO_IMEX = "nvlink_domain.imex_nodes"  # is read below /etc, which the hosts of t
 # Of a port of 400 Gb/s, which bounds a rail: GB/s of bus bandwidth over several hosts.
 RAIL = 45
 SIZES = {"matrix-rail": "4K", "matrix-grid": "4K"}  # by step; else SIZE
+# Of a training: products and kernels last so long by the wall's clock that what the shared processors need beside them is little.
+PACE, END_TO_END = "wall=1 flops_bf16=7e5 memory_rate=2e7 nap=4e-3", "end-to-end-gpu"
+# Times by the wall's clock, which the processors' other work lengthens: GPUs and hosts may be this share of each other.
+SHARED_CLOCK, SHARE = ("train.node.fleet", "infer.gpu.fleet", "infer.node.fleet"), 0.4
+# No kernel of the stand-in takes the time of the bytes that a token reads, or of a prompt's operations.
+NO_BYTES = ("infer.gpu.memory", "infer.gpu.memory.full", "infer.gpu.prefill")
 
 
 def product_of(profile):
     if profile.startswith(("nccl-", "gds")):
         return "h200-sxm"
+    if profile == END_TO_END:
+        return "h20"
     return next(name for name in sorted(PRODUCTS, key=len, reverse=True) if profile.startswith(name))
 
 
@@ -126,14 +143,14 @@ def write_setup(build, place, lab, profile, faults, ports):
     for i, host in enumerate(lab.hosts):
         mine = changes_of(faults, i, links, gpus)
         nccl = nccl_words(product, mine.get("node", 1.0), mine.get("across", 1.0), ports > 0) + mine.get("nccl", "").split(",")
-        nccl += ["nvl72"] * tray
+        nccl += ["nvl72"] * tray + ["streams", "abort=local", "pause=5"] * (profile == END_TO_END)
         domain = "fabric_uuid=7 fabric_clique=1" if tray else ""
         nccl = [word for word in nccl if word and word != mine.get("without")]
         folder = library_folder(build, place, mine.get("library", "2.28.9"))
         variables = {
             "CLUSTERBENCH_CUBLASLT_LIBRARY": fake / "fake_cublaslt.so", "CLUSTERBENCH_NVML_LIBRARY": fake / "fake_nvml.so",
             "CLUSTERBENCH_FAKE_NVML": f"gpus={gpus} host={i + 1} {HEALTHY_NVML} nvlinks_active={links} {figures['nvml']} {domain} {mine.get('nvml', '')}",
-            "CLUSTERBENCH_FAKE_CUDA": f"devices={gpus} host={i + 1} {HEALTHY_CUDA} {figures['cuda']} {mine.get('cuda', '')}",
+            "CLUSTERBENCH_FAKE_CUDA": f"devices={gpus} host={i + 1} {HEALTHY_CUDA} {figures['cuda']} {PACE * (profile == END_TO_END)} {mine.get('cuda', '')}",
             "CLUSTERBENCH_CUFILE_LIBRARY": mine.get("cufile_library", fake / "fake_cufile.so"), "FAKE_CUFILE": mine.get("cufile", "direct"),
             "FAKE_CUFILE_MICROSECONDS": mine.get("cufile_time", 8000), "FAKE_NVFS_STATS": "/proc/driver/nvidia-fs/stats",
             "FAKE_NCCL": ",".join(nccl), "LD_LIBRARY_PATH": f"{folder}:$LD_LIBRARY_PATH"}
@@ -150,6 +167,9 @@ def scaled_criterion(entry):
         return {"id": entry["id"], "min": 24, "source": {**entry["source"], "ref": "six trays of four GPUs"}}
     if NO_IMEX in entry.get("uniform", []):
         return {"id": entry["id"], "uniform": [name for name in entry["uniform"] if name != NO_IMEX]}
+    if entry["id"] in SHARED_CLOCK:
+        out = {"id": entry["id"], "min_of_fleet": SHARE, "source": {**entry["source"], "ref": "stand-ins on shared processors"}}
+        return out | ({"at": {"batch": FEW}} if "at" in entry else {})
     if not str(entry.get("metric", "")).endswith("bus_bytes_per_second"):
         return None
     out = {"id": entry["id"]}
@@ -171,7 +191,7 @@ def scaled_fleet(profiles, profile):
     changed = [scaled_criterion(entry) for entry in criteria.values()]
     return {
         "schema": "clusterbench.profile/1", "base": profile, "name": f"{profile}-scaled", "title": {"en": "on stand-ins", "zh": "替身"},
-        "criteria": [c for c in changed if c] + [{"id": name, "remove": True} for name in (*NO_PCI, BUSY) if name in criteria],
+        "criteria": [c for c in changed if c] + [{"id": name, "remove": True} for name in (*NO_PCI, BUSY, *NO_BYTES) if name in criteria],
         "steps": [{"id": step, "params": small_params(step, entry["case"])} for step, entry in steps.items() if entry["case"] in SMALL_FLEET],
     }
 

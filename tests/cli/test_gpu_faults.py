@@ -15,7 +15,7 @@ from gpu_node import entries_of  # noqa: E402
 
 PROFILES = SOURCE / "profiles"
 FLEETS = [f"{product}-{several}" for product in BUS for several in ("pair", "cluster")]
-FLEETS += ["nccl-nodes", "nccl-cluster", "nccl-matrix", "nccl-matrix-sharp", "nccl-matrix-nvl72", "gds"]
+FLEETS += ["nccl-nodes", "nccl-cluster", "nccl-matrix", "nccl-matrix-sharp", "nccl-matrix-nvl72", "gds", "end-to-end-gpu"]
 
 
 @pytest.mark.parametrize("profile", FLEETS)

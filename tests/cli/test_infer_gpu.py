@@ -121,6 +121,14 @@ def test_bf16_finds_a_flipped_bit_too(tmp_path):
     assert done.returncode == 1 and record["metrics"] == [] and "keys and values of layer 1" in failed(record)["repeat"]
 
 
+@pytest.mark.parametrize("what, checks", [("attention", {"cache"}), ("unsteady", {"repeat"})])
+def test_a_gpu_whose_attention_is_wrong_or_changes_is_found(tmp_path, what, checks):
+    """Wrong in the same way each time: only the pass without a cache shows it."""
+    done, (record,) = infer(tmp_path, cuda=f"flip@0={what}")
+    assert done.returncode == 1 and record["metrics"] == [], done.stdout + done.stderr
+    assert checks <= set(failed(record)) and (what == "unsteady" or checks == set(failed(record)))
+
+
 @pytest.mark.parametrize("args", [("--batch", 9), ("--batch", 9, "--dtype", "bf16", "--arrival-rate", 500, "--requests", 9)])
 def test_the_memory_that_is_told_suffices_and_is_no_less_than_is_held(tmp_path, args):
     """All that the stand-in has given is in memory_bytes."""

@@ -167,6 +167,12 @@ def test_a_fault_that_is_planted_on_the_device_is_found(tmp_path, args, check, w
     assert set(failed(record)) == {check} and words in failed(record)[check]
 
 
+def test_a_gpu_that_makes_a_number_that_is_none_is_found(tmp_path):
+    done, record = train(tmp_path, "--steps", 5, cuda="flip@0=nan")
+    assert done.returncode == 1 and record["metrics"] == []
+    assert set(failed(record)) == {"finite"} and "feed-forward of layer 0, forward" in failed(record)["finite"]
+
+
 def test_a_training_goes_on_from_its_checkpoint_with_the_same_bits(tmp_path):
     options = ("--warm-up-steps", 1, "--twin-every", 0, "--checkpoint-every", 3)
     whole, parts = tmp_path / "whole", tmp_path / "parts"

@@ -152,6 +152,11 @@ void spend(const char* key) {
   }
 }
 
+void nap() {
+  const double seconds = number("nap", -1, 0);
+  if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
 double clock_or_zero() { return number("launch", -1, 0) > 0 ? host_now : 0; }
 
 bool flips(void* stream, const char* operation) {

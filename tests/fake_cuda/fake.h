@@ -28,6 +28,8 @@
 //                         wobble: every second matrix that is made is another one;
 //                         operator, sweep, coarse: of conjugate gradients; update: products of fp64
 //                         that add to their result do nothing
+//                         attention: of a token that is generated; unsteady: every seventh time;
+//                         nan: in the feed-forward of a training; sum: of a mixture of experts
 //   forget_wait@1=3       the third time that a stream is to wait for an event, it does not
 //   launch=2e-5           the host needs so many seconds for a launch, and all devices have one
 //   clock:
@@ -44,6 +46,8 @@
 //   total=1.8e11          bytes of memory that they say to have
 //   wall=1                the products take their time by the wall's clock too, from when they are
 //                         launched: beside what the host and other libraries do
+//   nap=1e-3              who asks too early for an event sleeps so long: many ranks that wait
+//                         leave the processors to each other
 //   dma_buf=1             memory can be exported as a dma-buf (the driver refuses)
 //   refuse=gemm           cuBLASLt proposes nothing
 //   launch_cost=1e-4      wall seconds that a launch of a kernel really takes its caller; also
@@ -72,6 +76,8 @@ int enqueue(void* stream, double seconds, bool counted, std::function<void()> wo
 int device_of(void* stream);
 // Keeps the caller busy for as many seconds of the wall's clock as the script says.
 void spend(const char* key);
+// Lets the caller sleep as the script says, if it does.
+void nap();
 
 // The device of the calling thread, and the end of a device.
 int selected_device();

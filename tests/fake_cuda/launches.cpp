@@ -1,6 +1,7 @@
 // Launches of the real kernels (kernels/*.cu, compiled for the CPU) in a stream's turn: what each
 // costs of the invented device's time, and the mistakes of a device that is said to be wrong.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <string_view>
@@ -8,7 +9,9 @@
 
 #include "kernels/cg.h"
 #include "kernels/gemm_data.h"
+#include "kernels/infer.h"
 #include "kernels/lu.h"
+#include "kernels/moe.h"
 #include "kernels/sm_chain.h"
 #include "tests/device_executor/executor.h"
 #include "tests/fake_cuda/fake.h"
@@ -123,6 +126,24 @@ void damage_sweep(const Launch& launch) {
   argument<double*>(launch, 2)[cube.first(argument<int>(launch, 3))] += 1e-3;
 }
 
+// A number of the feed-forward is none.
+void make_nan(const Launch& launch) { argument<float*>(launch, 1)[0] = NAN; }
+
+// The first number of a token's attention, beside the cache, is another one.
+void damage_attention(const Launch& launch) {
+  const auto& a = argument<cb::kernels::InferAttention>(launch, 0);
+  if (a.narrow_out)
+    *static_cast<std::uint16_t*>(a.out) = 0x42c8;  // 100 in bf16
+  else
+    *static_cast<float*>(a.out) = 100;
+}
+// Every seventh time.
+void unsteady_attention(const Launch& launch) {
+  static int launches = 0;
+  if (++launches % 7 == 0) damage_attention(launch);
+}
+void damage_sum(const Launch& launch) { argument<cb::kernels::MoeAdd>(launch, 0).sum[0] += 1; }
+
 // Every launch but the first is lost.
 void lose_count(const Launch& launch) {
   auto* counter = argument<unsigned long long*>(launch, 0);
@@ -138,8 +159,12 @@ constexpr Mistake kMistakes[] = {{"count_launch", "count", nullptr, lose_count},
                                  {"cg_multiply", "operator", nullptr, damage_operator},
                                  {"cg_prolong", "coarse", damage_coarse, nullptr},
                                  {"cg_relax", "sweep", nullptr, damage_sweep},
+                                 {"infer_join_chunks", "attention", nullptr, damage_attention},
+                                 {"infer_join_chunks", "unsteady", nullptr, unsteady_attention},
                                  {"lu_fill", "wobble", nullptr, wobble},
                                  {"lu_move", "exchange", damage_exchange, nullptr},
+                                 {"moe_add", "sum", nullptr, damage_sum},
+                                 {"train_swiglu", "nan", nullptr, make_nan},
                                  {"turn_march", "march", damage_march, nullptr}};
 
 const Mistake* mistake_of(const Launch& launch, void* stream) {

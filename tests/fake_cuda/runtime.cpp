@@ -242,8 +242,10 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
   if (fake::clock_or_zero() > 0) host_now += fake::number("query", -1, 0);
   fake::begin_foreign_work();
   if (event->point->stream != nullptr) {
-    if (!std::exchange(event->asked, true)) return result(cudaErrorNotReady);
-    if (!drain(*event->point->stream, event->point.get())) return result(cudaErrorNotReady);
+    if (!std::exchange(event->asked, true) || !drain(*event->point->stream, event->point.get())) {
+      fake::nap();
+      return result(cudaErrorNotReady);
+    }
   }
   host_now = std::max(host_now, event->point->at);
   return cudaSuccess;

@@ -29,7 +29,9 @@ std::vector<std::string> words() {
 
 // Many ranks that keep a pace leave the processor to each other.
 void pause_briefly() {
-  std::this_thread::sleep_for(std::chrono::microseconds(is_paced() ? 200 : 20));
+  static const long told = setting("pause", -1);
+  const long microseconds = told > 0 ? 1000 * told : is_paced() ? 200 : 20;
+  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
 }
 
 double steady_seconds() {

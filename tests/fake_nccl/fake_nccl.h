@@ -13,6 +13,7 @@
 //                             communicator on one host; FUNCTION as NCCL names it, and SendRecv
 //   across=FUNCTION:KB        the same in a communicator over several hosts
 //   slow_rail=PLACE:PERCENT   the process at this place on its host has that share of `across`
+//   pause=MS                  a rank that waits looks again after so long; paced 0.2 ms, else 0.02
 //   abort=local               an abort ends this rank's calls alone, as it does between GPUs of one
 //                             host: the others go on waiting. Else they are told a remote error
 //   destroy_hang=RANK         destroying this rank's communicator never ends

@@ -66,6 +66,7 @@ def test_two_gpus_share_the_matrices_and_generate_the_same_tokens(job, alone):
     assert record["facts"]["tokens_digest"] == alone["facts"]["tokens_digest"] and not failed(record)
     assert record["facts"]["graph"] == "a decode step is one launch of a CUDA graph"
     assert "decode_tokens_per_second" in names(record, 0) and "decode_tokens_per_second" not in names(record, 1)
+    assert "bytes_per_second" in names(record, 0) & names(record, 1)  # by which a profile compares nodes: each GPU must have it
     for entity in (0, 1):
         assert of_entity(record, entity, "kv_cache_bytes") == [[2 * 128 * 9 / 2]]
         assert of_entity(record, entity, "exposed_communication_seconds") == []

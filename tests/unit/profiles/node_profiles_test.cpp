@@ -27,6 +27,8 @@ constexpr const char* kProducts[] = {"a100-sxm-80g", "a800-sxm", "h100-sxm", "h8
 
 // Which nothing else in this folder asks: all their criteria are looked at.
 const std::set<std::string> kOthers{"checkpoint",
+                                    "end-to-end",
+                                    "end-to-end-gpu",
                                     "fabric-ib",
                                     "gds",
                                     "gpu-direct-200g",
@@ -72,7 +74,25 @@ std::optional<Limit> limit_of(const MetricRule& rule) {
   return std::nullopt;
 }
 
-using Point = std::pair<std::string, GivenParams>;
+// What one record is of: a step, and one value of each parameter.
+using At = std::map<std::string, std::string>;
+using Point = std::pair<std::string, At>;
+
+// A point for each combination of the lists that select records.
+std::vector<At> points_at(const GivenParams& given) {
+  std::vector<At> out(1);
+  for (const auto& [name, values] : given) {
+    std::vector<At> next;
+    for (const At& before : out) {
+      for (const std::string& value : values) {
+        next.push_back(before);
+        next.back()[name] = value;
+      }
+    }
+    out = std::move(next);
+  }
+  return out;
+}
 
 struct Wanted {
   std::map<std::string, Limit> metrics;  // the strictest
@@ -90,18 +110,21 @@ std::map<Point, Wanted> points_of(const Profile& profile) {
   std::map<Point, Wanted> out;
   for (const Criterion& c : profile.criteria) {
     if (const auto* rule = std::get_if<MetricRule>(&c.rule)) {
-      if (const auto limit = limit_of(*rule)) want(out[{c.step, rule->at}], rule->metric, *limit);
-      if (!rule->since.empty())
-        out[{rule->since, rule->at}].metrics.try_emplace(rule->metric, Limit{0, false});
+      for (const At& at : points_at(rule->at)) {
+        if (const auto limit = limit_of(*rule)) want(out[{c.step, at}], rule->metric, *limit);
+        if (!rule->since.empty())
+          out[{rule->since, at}].metrics.try_emplace(rule->metric, Limit{0, false});
+      }
     } else if (const auto* check = std::get_if<CheckRule>(&c.rule)) {
-      out[{c.step, check->at}].checks.insert(check->check);
+      for (const At& at : points_at(check->at)) out[{c.step, at}].checks.insert(check->check);
     }
   }
   // What only the fleet limits has any value, the same for all.
   for (const Criterion& c : profile.criteria) {
     const auto* rule = std::get_if<MetricRule>(&c.rule);
-    if (rule != nullptr && !limit_of(*rule))
-      out[{c.step, rule->at}].metrics.try_emplace(rule->metric, Limit{1e9, true});
+    if (rule == nullptr || limit_of(*rule)) continue;
+    for (const At& at : points_at(rule->at))
+      out[{c.step, at}].metrics.try_emplace(rule->metric, Limit{1e9, true});
   }
   // A job across all hosts has its checks in every record.
   std::map<std::string, std::set<std::string>> checks;
@@ -115,7 +138,7 @@ std::map<Point, Wanted> points_of(const Profile& profile) {
 Record record_of(const Point& point, const Wanted& wanted, const Step& step,
                  const std::vector<std::string>& hosts) {
   Record r{.case_name = step.case_name};
-  for (const auto& [name, values] : point.second) r.params.set(name, values.at(0));
+  for (const auto& [name, value] : point.second) r.params.set(name, value);
   for (const std::string& host : hosts) {
     for (const auto& [name, limit] : wanted.metrics) {
       Metric m{.name = name, .unit = name, .entity = r.entity({host, "gpu", "0"})};
@@ -190,11 +213,10 @@ State state_on(const Campaign& c, const Profile& profile, const std::string& id)
   return State::incomplete;
 }
 
-bool same_point(const Record& r, const GivenParams& at) {
-  for (const auto& [name, values] : at) {
-    if (!r.params.has(name) || r.params.text(name) != values.at(0)) return false;
-  }
-  return true;
+bool same_point(const Record& r, const At& at) {
+  return std::ranges::all_of(at, [&](const auto& wanted) {
+    return r.params.has(wanted.first) && r.params.text(wanted.first) == wanted.second;
+  });
 }
 
 // Beyond a limit of zero lies one event.
@@ -205,17 +227,16 @@ double changed(const MetricRule& rule, const Metric& m, double factor) {
   return from == 0 ? 1 : from * factor;
 }
 
-// The value of n2's part this many times its limit (where that is the fleet's, times the others'),
-// or its check failed.
-Campaign worse(const Profile& profile, const Criterion& criterion, double factor) {
+// The value of n2's part at one point this many times its limit (where that is the fleet's, times
+// the others'), or its check failed.
+Campaign worse(const Profile& profile, const Criterion& criterion, const At& at, double factor) {
   Campaign c = cluster(profile, is_of_large(criterion) ? kLarge : hosts_of(profile));
   for (Job& job : c.jobs) {
     if (job.step != criterion.step) continue;
     for (Record& r : job.document->records) {
       if (const auto* rule = std::get_if<MetricRule>(&criterion.rule)) {
         for (Metric& m : r.metrics) {
-          if (m.name == rule->metric && same_point(r, rule->at) &&
-              r.entities[m.entity].host == "n2")
+          if (m.name == rule->metric && same_point(r, at) && r.entities[m.entity].host == "n2")
             m.samples = {changed(*rule, m, factor)};
         }
       } else if (const auto* check = std::get_if<CheckRule>(&criterion.rule)) {
@@ -226,6 +247,30 @@ Campaign worse(const Profile& profile, const Criterion& criterion, double factor
     }
   }
   return c;
+}
+
+// The points of the criterion's records: of a check all at once.
+std::vector<At> points_of_rule(const Criterion& c) {
+  const auto* rule = std::get_if<MetricRule>(&c.rule);
+  return rule == nullptr ? std::vector<At>(1) : points_at(rule->at);
+}
+
+// One number of one host beyond the limit changes the criterion, at each of its points.
+void check_other_side(const Profile& profile, const Criterion& c) {
+  const auto* rule = std::get_if<MetricRule>(&c.rule);
+  const bool maximum = rule != nullptr && (rule->max || rule->max_of_fleet);
+  const double share = rule == nullptr      ? 1
+                       : rule->min_of_fleet ? *rule->min_of_fleet
+                       : rule->max_of_fleet ? *rule->max_of_fleet
+                                            : 1;
+  const double beyond = share * (maximum ? 1 + 1e-6 : 1 - 1e-6);
+  const double within = share * (maximum ? 1 - 1e-6 : 1 + 1e-6);
+  const State expected = c.severity == Severity::warn ? State::warn : State::fail;
+  for (const At& at : points_of_rule(c)) {
+    CHECK(state_on(worse(profile, c, at, beyond), profile, c.id) == expected);
+    if (rule != nullptr && share != 1)
+      CHECK(state_on(worse(profile, c, at, within), profile, c.id) == State::pass);
+  }
 }
 
 }  // namespace
@@ -263,18 +308,7 @@ TEST_CASE("what distinguishes these profiles is reached from the other side too"
         continue;
       CAPTURE(name);
       CAPTURE(c.id);
-      const auto* rule = std::get_if<MetricRule>(&c.rule);
-      const bool maximum = rule != nullptr && (rule->max || rule->max_of_fleet);
-      const double share = rule == nullptr      ? 1
-                           : rule->min_of_fleet ? *rule->min_of_fleet
-                           : rule->max_of_fleet ? *rule->max_of_fleet
-                                                : 1;
-      const double beyond = share * (maximum ? 1 + 1e-6 : 1 - 1e-6);
-      const State expected = c.severity == Severity::warn ? State::warn : State::fail;
-      CHECK(state_on(worse(profile, c, beyond), profile, c.id) == expected);
-      if (rule != nullptr && share != 1)
-        CHECK(state_on(worse(profile, c, share * (maximum ? 1 - 1e-6 : 1 + 1e-6)), profile, c.id) ==
-              State::pass);
+      check_other_side(profile, c);
     }
   }
 }
