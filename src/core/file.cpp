@@ -32,8 +32,7 @@ const char* next_step(int error) {
   }
 }
 
-[[noreturn]] void fail(const std::filesystem::path& path, const char* doing) {
-  const int error = errno;
+[[noreturn]] void fail(const std::filesystem::path& path, const char* doing, int error = errno) {
   throw Error(fmt::format("cannot {} {}: {}; next: {}", doing, path.string(), std::strerror(error),
                           next_step(error)));
 }
@@ -105,6 +104,25 @@ void sync_directory(const PathEnd& at) {
   if (fd.get() >= 0) ::fsync(fd.get());
 }
 
+void fill_and_rename(const PathEnd& at, const std::filesystem::path& path, Durable durable,
+                     const std::function<void(int)>& fill) {
+  Descriptor fd = create_partial(at);
+  if (fd.get() < 0) fail(path, "write");
+  const int directory = at.directory.get();
+  const std::string partial = partial_of(at);
+  try {
+    fill(fd.get());
+    if (durable == Durable::yes && ::fsync(fd.get()) != 0) fail(path, "write");
+    if (fd.close() != 0) fail(path, "write");
+    if (::renameat(directory, partial.c_str(), directory, at.name.c_str()) != 0)
+      fail(path, "write");
+  } catch (...) {
+    ::unlinkat(directory, partial.c_str(), 0);
+    throw;
+  }
+  if (durable == Durable::yes) sync_directory(at);
+}
+
 // True for the names of a shell's <(...) and a user's /dev/stdin; any other special file stands
 // where a regular file is expected.
 bool is_named_device(const std::filesystem::path& path) {
@@ -154,22 +172,16 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   if (path == kStandardOutput) return write_all(STDOUT_FILENO, content, "standard output");
   const PathEnd at = place_of(path);
   if (is_written_in_place(at)) return write_in_place(at, content, path);
-  Descriptor fd = create_partial(at);
-  if (fd.get() < 0) fail(path, "write");
-  const int directory = at.directory.get();
-  const std::string partial = partial_of(at);
-  try {
-    write_all(fd.get(), content, path);
-    if (durable == Durable::yes && ::fsync(fd.get()) != 0) fail(path, "write");
-    if (fd.close() != 0) fail(path, "write");
-    if (::renameat(directory, partial.c_str(), directory, at.name.c_str()) != 0)
-      fail(path, "write");
-  } catch (...) {
-    ::unlinkat(directory, partial.c_str(), 0);
-    throw;
-  }
-  if (durable == Durable::yes) sync_directory(at);
+  fill_and_rename(at, path, durable, [&](int fd) { write_all(fd, content, path); });
 }
+
+void fill_file_atomically(const std::filesystem::path& path, const std::function<void(int)>& fill) {
+  const PathEnd at = place_of(path);
+  if (is_written_in_place(at)) fail(path, "replace", ENOTSUP);
+  fill_and_rename(at, path, Durable::yes, fill);
+}
+
+void throw_not_written(const std::filesystem::path& path, int error) { fail(path, "write", error); }
 
 bool is_replaced_by_writing(const std::filesystem::path& path) {
   return path != kStandardOutput && !is_written_in_place(place_of(path));

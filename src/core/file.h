@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ enum class Durable { no, yes };
 // Throws Error (runtime) naming the file and the reason.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            Durable durable = Durable::yes);
+
+// The same for what `fill` writes into a fresh empty file through its descriptor; the path names no
+// pipe and no device. What `fill` throws goes on, and the old file stays.
+void fill_file_atomically(const std::filesystem::path& path, const std::function<void(int)>& fill);
+// Throws Error: what could not be written, the reason of that errno, and the next step.
+[[noreturn]] void throw_not_written(const std::filesystem::path& path, int error);
 
 // True if write_file_atomically() would give a fresh file this name: not for standard output, a
 // pipe or a device, to which it adds.

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <fstream>
-#include <memory>
 
 #include <openssl/evp.h>
 
@@ -11,44 +10,37 @@
 namespace cb {
 namespace {
 
-struct ContextDeleter {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-
 // Fetched once: OpenSSL looks an implementation up for every EVP_sha256().
 const EVP_MD* algorithm() {
   static const EVP_MD* const out = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return out;
 }
 
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new()) {
-    if (!context_ || EVP_DigestInit_ex(context_.get(), algorithm(), nullptr) != 1)
-      throw Error("sha256 is not available");
-  }
-  void update(std::string_view bytes) {
-    if (EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) != 1)
-      throw Error("sha256 failed");
-  }
-  std::string hex() {
-    std::array<unsigned char, 32> digest{};
-    if (EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1)
-      throw Error("sha256 failed");
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out;
-    for (const unsigned char byte : digest) {
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    }
-    return out;
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, ContextDeleter> context_;
-};
-
 }  // namespace
+
+void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
+
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+  if (!context_ || EVP_DigestInit_ex(context_.get(), algorithm(), nullptr) != 1)
+    throw Error("sha256 is not available");
+}
+
+void Sha256::update(std::string_view bytes) {
+  if (EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) != 1)
+    throw Error("sha256 failed");
+}
+
+std::string Sha256::hex() {
+  std::array<unsigned char, 32> digest{};
+  if (EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1) throw Error("sha256 failed");
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char byte : digest) {
+    out += digits[byte >> 4];
+    out += digits[byte & 15];
+  }
+  return out;
+}
 
 std::string sha256_hex(std::string_view bytes) {
   Sha256 hash;

@@ -180,6 +180,13 @@ def test_what_is_missing_is_told_before_anything_is_run(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("edge, code, text", [(20, 2, "20 is no multiple of 8"), (24, 4, "could not be started")])
+def test_hpcg_is_not_asked_for_a_cube_that_it_cannot_halve(tmp_path, edge, code, text):
+    """The real one aborts there, with a list of addresses as its last words."""
+    done, _ = external(tmp_path, "--kind", "hpcg", "--program", "/nowhere", "--launch", "none", "--edge", edge)
+    assert done.returncode == code and text in done.stderr
+
+
 PROFILE = {"schema": "clusterbench.profile/1", "name": "hpl", "title": {"en": "HPL", "zh": "HPL"},
            "steps": [{"id": "hpl", "case": "external", "deadline": "5m",
                       "params": {"launch": "none", "order": "1000"}}],
@@ -201,6 +208,35 @@ def test_a_step_of_a_profile_shows_what_it_would_start_and_is_judged(tmp_path):
     gate = subprocess.run([BINARY, "gate", tmp_path / "c"], capture_output=True, text=True, timeout=60, check=False)
     assert gate.returncode == 0, gate.stdout + gate.stderr
     assert (tmp_path / "runs").read_text() == "x\n"
+
+
+APPTAINER = """#!/bin/sh
+# As the real one: its own words, an image that is there, then a program that sees only the directory that was bound.
+[ "$1 $2" = "exec --bind" ] && [ "$3" = "$(pwd):/work" ] && [ "$4 $5" = "--pwd /work" ] && [ -f "$6" ] || { echo "wrong: $*"; exit 64; }
+shift 6
+exec "$@"
+"""
+
+
+def test_a_container_is_started_by_its_own_command(tmp_path):
+    script = program(tmp_path, output(), "[ -f HPL.dat ] || exit 65")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "apptainer").write_text(APPTAINER)
+    (tmp_path / "bin" / "apptainer").chmod(0o755)
+    image = tmp_path / "hpl.sif"
+    image.write_text("an image")
+    out = tmp_path / "e.json"
+    words = f"exec,--bind,{{dir}}:/work,--pwd,/work,{image},{script}"
+    done = subprocess.run([BINARY, "external", "--dir", tmp_path, "--json", out, "--program", "apptainer", "--launch", "none", "--order", "1000",
+                           "--arguments", words], capture_output=True, text=True, timeout=60, check=False,
+                          env={**ENVIRONMENT, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    record, = json.loads(out.read_text())["records"]
+    assert failed(record) == [] and record["metrics"][0]["samples"] == [3.341e8]
+    assert record["facts"]["program"] == str(tmp_path / "bin" / "apptainer")
+    assert f"{tmp_path}/bin/apptainer exec --bind {{dir}}:/work --pwd /work {image} {script}" in record["facts"]["command"]
+    digests = subprocess.run(["sha256sum", image, script], capture_output=True, text=True, check=True).stdout.split()[::2]
+    assert record["facts"]["argument_sha256"] == ", ".join(digests)
 
 
 def test_the_real_one(tmp_path, under_mpirun):

@@ -5,6 +5,7 @@ import math
 import os
 import re
 import subprocess
+import time
 
 import pytest
 
@@ -88,8 +89,8 @@ def test_two_runs_have_the_same_losses(tmp_path):
     assert runs[0] == runs[1]
 
 
-def checkpointed(folder, steps, *args):
-    out = folder / "t.json"
+def checkpointed(folder, steps, *args, out=None):
+    out = out or folder / "t.json"
     done = train("--steps", steps, "--warm-up-steps", 1, "--twin-every", 0, "--checkpoint-dir", folder,
                  "--checkpoint-every", 5, "--json", out, *args)
     return done, record_of(out)
@@ -161,6 +162,55 @@ def test_checkpoints_that_are_there_are_not_replaced_in_silence(tmp_path):
         done, _ = checkpointed(tmp_path, 12, *args)
         assert done.returncode == 4 and "is there already" in done.stderr and "--resume" in done.stderr
     assert {f: f.read_bytes() for f in tmp_path.glob("*.checkpoint")} == kept
+
+
+def test_the_parts_of_the_stall_are_the_stall(tmp_path):
+    done, record = checkpointed(tmp_path, 20)
+    assert done.returncode == 0, done.stdout + done.stderr
+    parts = [metric(record, f"checkpoint_{part}_seconds")["samples"] for part in ("host", "storage", "wait")]
+    assert [sum(of_one) for of_one in zip(*parts)] == pytest.approx(metric(record, "checkpoint_seconds")["samples"])
+    assert min(map(min, parts)) > 0
+    assert re.match(r"(direct|page cache|tmpfs \(memory\)), (io_uring|threads): ", record["facts"]["checkpoint_path"])
+
+
+# 9 MB of weights and moments: long enough for blocks in flight, short enough for a step.
+WIDE = ("--hidden", 128, "--layers", 2, "--vocabulary", 2048, "--sequence", 16)
+
+
+def test_a_full_disk_costs_no_checkpoint_that_is_there(tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", small], capture_output=True, check=False).returncode:
+        pytest.skip("mount is not permitted here")
+    try:
+        done, _ = checkpointed(small, 10, *WIDE, out=tmp_path / "t.json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        kept = {f: f.read_bytes() for f in small.glob("*.checkpoint")}
+        assert len(kept) == 2 and sum(map(len, kept.values())) > 12 << 20
+        done, record = checkpointed(small, 20, *WIDE, "--resume", out=tmp_path / "t.json")
+        assert done.returncode == 4 and record["outcome"] == "errored"
+        assert re.search(r"\S+: cannot write \S+rank0\.0\.checkpoint: No space left on device; next: make room there", done.stderr)
+        assert {f: f.read_bytes() for f in small.iterdir()} == kept
+    finally:
+        subprocess.run(["umount", "-l", small], check=False)
+
+
+def test_a_training_that_is_killed_while_it_writes_goes_on_from_the_file_before(tmp_path):
+    command = [BINARY, "train", "--library", "builtin", "--threads", "1", "--twin-every", "0", "--checkpoint-dir", tmp_path,
+               "--checkpoint-every", "5", "--steps", "1000", *WIDE]
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 100
+        while time.monotonic() < deadline:  # from the third on an older file is being replaced
+            if list(tmp_path.glob("*.partial")) and len(list(tmp_path.glob("*.checkpoint"))) == 2:
+                break
+        process.kill()
+    left = list(tmp_path.glob("*.partial"))
+    assert len(left) == 1, "it was killed, but not while it wrote"
+    newest = max(int(f.read_bytes().split(b"\n", 3)[2]) for f in tmp_path.glob("*.checkpoint"))
+    done, resumed = checkpointed(tmp_path, newest + 5, *WIDE, "--resume")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert resumed["facts"]["resumed_at"] == str(newest)
+    assert not list(tmp_path.glob("*.partial"))
 
 
 def test_a_directory_that_is_not_there_is_told_before_a_step_is_trained(tmp_path):

@@ -79,3 +79,35 @@ def test_a_lost_host_costs_only_itself_and_is_named(netns, clusterbench, tmp_pat
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((out / "records/003-all+2.json").read_text())  # the second attempt, beside the first
     assert record["run"]["hosts"] == netns.hosts
+
+
+def write_hpl_profile(path, folder, **params):
+    path.write_text(json.dumps({
+        "schema": "clusterbench.profile/1", "name": "hpl", "title": {"en": "HPL", "zh": "HPL"},
+        "steps": [{"id": "hpl", "case": "external", "deadline": "5m", "scope": "cluster",
+                   "params": {"kind": "hpcc", "program": "hpcc", "order": "1000", "block": "96", "threads": 1, "dir": str(folder),
+                              **params}}],
+        "criteria": [{"id": "hpl.rate", "step": "hpl", "domain": "compute", "metric": "flops_per_second", "min": "0.01 GFLOP/s",
+                      "title": {"en": "HPL", "zh": "HPL"}, "why": {"en": "lab", "zh": "实验"}, "source": SOURCE}]}))
+    return path
+
+
+def test_the_real_hpl_runs_over_two_hosts_as_a_step(netns, clusterbench, tmp_path):
+    """The campaign's launcher starts one rank a host; the first of them starts HPL's own processes on both hosts."""
+    out, folder = tmp_path / "out", tmp_path / "scratch"
+    folder.mkdir()
+    where = tmp_path / "where"
+    program = tmp_path / "hpcc-that-says-where"
+    program.write_text(f"#!/bin/sh\nhostname >>{where}\nexec hpcc\n")
+    program.chmod(0o755)
+    profile = write_hpl_profile(tmp_path / "p.json", folder, program=str(program))
+    done = run(netns, clusterbench, profile, "--out", out, "--hosts", netns.host_list(1, netns.hosts[:2]), "--launcher", "mpirun")
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads((out / "records/001-hpl.json").read_text())
+    assert document["run"]["hosts"] == netns.hosts[:2]
+    record, = document["records"]
+    assert all(c["passed"] for c in record["checks"]) and {c["name"] for c in record["checks"]} == {"residual", "rate", "output"}
+    assert record["facts"]["processes"] == "2" and record["facts"]["grid"] == "1 × 2"
+    assert sorted(where.read_text().split()) == netns.hosts[:2]
+    assert record["entities"][0]["kind"] == "cluster"
+    assert not list(folder.iterdir())

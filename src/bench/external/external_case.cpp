@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kVersionSeconds = 20;  // for "mpirun --version"
+constexpr double kDigestSeconds = 600;  // of an image of some gigabytes, from a slow file system
 constexpr double kEndSeconds = 60;      // beyond the deadline: ending it and reading its output
 constexpr useconds_t kWaitMicroseconds = 100000;
 
@@ -50,7 +51,7 @@ CaseInfo describe() {
            text("program").help(
                "path of the program or of what starts its container, on all hosts"),
            text("arguments")
-               .help("arguments of the program; {n} {nb} {p} {q} {processes} are replaced")
+               .help("arguments of the program; {n} {nb} {p} {q} {processes} {dir} are replaced")
                .list(),
            integer("order").help("N; absent: from free memory").range(1, 1e9),
            integer("block").help("NB").by_default("192").range(1, 65536),
@@ -59,7 +60,7 @@ CaseInfo describe() {
                .by_default("0.8")
                .range(0.001, 0.95),
            integer("edge")
-               .help("hpcg: points along each edge of a process")
+               .help("hpcg: points along each edge of a process, a multiple of 8")
                .by_default("104")
                .range(16, 4096),
            duration("duration")
@@ -148,6 +149,19 @@ bool passed(const Record& record) {
                      [](const Check& c) { return c.passed || c.finding; });
 }
 
+// Digests of the arguments that are files, in their order: of a container the program is only the
+// command that starts it, and an image is among them.
+std::string digests_of_arguments(const Params& params) {
+  std::string out;
+  if (!params.has("arguments")) return out;
+  for (const std::string& word : params.texts("arguments")) {
+    std::error_code ignored;
+    if (fs::is_regular_file(word, ignored))
+      out += (out.empty() ? "" : ", ") + sha256_hex_of_file(word);
+  }
+  return out;
+}
+
 void add_facts(Record& record, const Params& params, const std::vector<ExternalRun>& runs,
                const std::vector<std::string>& command, const ExternalPlan& plan) {
   const ExternalRun& last = runs.back();
@@ -182,6 +196,11 @@ void measure_on_root(Context& context, const Params& params, const ExternalPlan&
                      .arguments = params.has("launch-arguments") ? params.texts("launch-arguments")
                                                                  : std::vector<std::string>(),
                      .program = program_words(params, plan)});
+  std::string digests;
+  {
+    const Watchdog::Bounded reading(context.watchdog, kDigestSeconds);
+    digests = digests_of_arguments(params);
+  }
   std::vector<ExternalRun> runs;
   Samples rates, seconds;
   for (int64_t i = 0; i < params.integer("iterations"); ++i) {
@@ -195,6 +214,7 @@ void measure_on_root(Context& context, const Params& params, const ExternalPlan&
   complete_checks(runs, asked_of(params, plan));
   add_checks(record, runs);
   add_facts(record, params, runs, command, plan);
+  if (!digests.empty()) record.facts["argument_sha256"] = digests;
   if (!passed(record)) return;  // wrong data yields no number
   record.add("flops_per_second", 0, std::move(rates));
   if (seconds.count() > 0) record.add("time_seconds", 0, std::move(seconds));
@@ -204,7 +224,7 @@ void measure_on_root(Context& context, const Params& params, const ExternalPlan&
 void wait_for_root(Context& context, const Params& params) {
   const double limit =
       params.number("run-deadline") * static_cast<double>(params.integer("iterations"));
-  const Watchdog::Bounded bounded(context.watchdog, limit + kEndSeconds);
+  const Watchdog::Bounded bounded(context.watchdog, kDigestSeconds + limit + kEndSeconds);
   const auto pending = context.comm.start_max(0);
   while (!pending->result()) ::usleep(kWaitMicroseconds);
 }
@@ -236,6 +256,9 @@ std::vector<Record> run(Context& context, const Params& given) {
 void check(const Params& params, Problems& problems) {
   if (!params.has("program"))
     problems.add("--program", "is missing: the path of the program on the hosts");
+  // HPCG halves the cube three times, and aborts where that cannot be.
+  if (is_hpcg(params) && params.integer("edge") % 8 != 0)
+    problems.add("--edge", fmt::format("{} is no multiple of 8", params.integer("edge")));
   if (!params.has("dir")) problems.add("--dir", "is missing: a directory for the program's files");
   if (params.text("launch") == "none" && params.integer("processes") > 1)
     problems.add("--launch", "none starts one process; give mpirun or srun for several");

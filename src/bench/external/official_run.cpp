@@ -137,7 +137,7 @@ ExternalRun run_once(const Context& context, const Params& params, const Externa
                      const std::vector<std::string>& command) {
   const RunDirectory directory(params.text("dir"));
   write_inputs(params, plan, directory.path());
-  const ProgramStart start{.argv = command,
+  const ProgramStart start{.argv = filled(command, {{"dir", directory.path().string()}}),
                            .environment = start_environment(variables_for(params)),
                            .directory = directory.path(),
                            .out = directory.path() / "screen.txt",

@@ -27,7 +27,8 @@ struct ExternalRun {
 // The program's file: as given, or where the PATH has it. Empty if nowhere.
 std::filesystem::path file_of_program(const std::string& program);
 
-// Runs the command in a fresh directory with the input of the plan. Throws Error if the program
+// Runs the command in a fresh directory with the input of the plan; {dir} in the command is that
+// directory. Throws Error if the program
 // does not start, ends badly, floods its output or leaves no result; Interrupted if cancelled.
 ExternalRun run_once(const Context& context, const Params& params, const ExternalPlan& plan,
                      const std::vector<std::string>& command);

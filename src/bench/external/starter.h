@@ -27,7 +27,7 @@ std::vector<std::string> start_command(const StartRequest& request);
 // program, would take it for its own. `set` is added.
 std::vector<std::string> start_environment(const std::map<std::string, std::string>& set);
 
-// {n} {nb} {p} {q} {hosts} {processes} in arguments are replaced.
+// Each {name} in arguments is replaced by its value.
 std::vector<std::string> filled(const std::vector<std::string>& arguments,
                                 const std::map<std::string, std::string>& values);
 

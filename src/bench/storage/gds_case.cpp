@@ -15,7 +15,6 @@
 #include "bench/harness/shared_params.h"
 #include "bench/storage/gds/memory.h"
 #include "bench/storage/gds/path.h"
-#include "bench/storage/io/buffer.h"
 #include "bench/storage/io/measurement.h"
 #include "bench/storage/io/target.h"
 #include "bench/storage/io/worker.h"
@@ -23,6 +22,7 @@
 #include "core/error.h"
 #include "core/param_builder.h"
 #include "sys/storage/cufile.h"
+#include "sys/storage/slot_buffers.h"
 #include "sys/storage/uring.h"
 
 namespace cb {
@@ -141,7 +141,7 @@ class GdsTransfer {
 
   // After writing: every block that was written is read again past the page cache.
   void read_back() {
-    const io::SlotBuffers buffer(1, block_);
+    const SlotBuffers buffer(1, block_);
     for (uint64_t b = 0; b < std::min<uint64_t>(rounds_ * depth_, blocks_) && !wrong_; ++b) {
       read_fully({buffer.slot(0), block_}, b * block_);
       note_wrong({buffer.slot(0), block_}, b * block_, io::Pattern::kWritten);

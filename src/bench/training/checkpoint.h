@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/training/checkpoint_file.h"
+
 namespace cb::training {
 
 // The checkpoints of one rank: two files in a directory that exists, written in turn, so that one
@@ -22,15 +24,15 @@ class Checkpoints {
   void require_writable() const;
   // Throws Error if a file of that name is there that this training must not replace. `resumed`:
   // its own files and torn ones are its own to replace; else every file is somebody's, perhaps of
-  // days.
+  // days. What a killed process of a resumed training left half written is removed.
   void require_own(bool resumed);
   // Returns when the file is on the device. Never replaces a file that another run has put there
   // meanwhile. Throws Error naming the file and the reason.
-  void save(int64_t steps, const std::vector<std::span<const float>>& arrays);
+  Saved save(int64_t steps, const std::vector<std::span<const float>>& arrays);
   // Steps of the whole checkpoints, newest first.
   std::vector<int64_t> whole() const;
-  // Fills the arrays. Throws Error if there is no whole checkpoint of that step with arrays of
-  // these lengths.
+  // Fills the arrays. Throws Error, with anything in them, if there is no whole checkpoint of that
+  // step with arrays of these lengths.
   void load(int64_t steps, const std::vector<std::span<float>>& arrays) const;
 
  private:

@@ -183,9 +183,19 @@ void Session::save_checkpoint(Trained& measured) {
     state.emplace_back(staged[i]);
     measured.checkpoint_bytes += static_cast<int64_t>(own[i].size_bytes());
   }
+  double host = monotonic_seconds() - start, storage = 0;
   // No step begins before the last rank's file is on its device.
-  together([&] { checkpoints_->save(done_, state); });
-  measured.checkpoint_seconds.push_back(monotonic_seconds() - start);
+  together([&] {
+    const Saved saved = checkpoints_->save(done_, state);
+    host += saved.host_seconds;
+    storage = saved.storage_seconds;
+    measured.checkpoint_how = saved.how;
+  });
+  const double stall = monotonic_seconds() - start;
+  measured.checkpoint_seconds.push_back(stall);
+  measured.checkpoint_host_seconds.push_back(host);
+  measured.checkpoint_storage_seconds.push_back(storage);
+  measured.checkpoint_wait_seconds.push_back(stall - host - storage);
   context_.watchdog.progress();
 }
 

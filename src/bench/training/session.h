@@ -18,8 +18,11 @@ struct Trained {
   // Of all ranks, by rank, over the timed steps: the median and the least.
   std::vector<double> computing_seconds, least_seconds;
   Ledger ledger;  // of one step
-  std::vector<double>
-      checkpoint_seconds;        // of each checkpoint: while it is written no step is done
+  // Of each checkpoint: while it is written no step is done. The parts are this rank's own: making
+  // its file ready, writing it, and waiting for the last rank.
+  std::vector<double> checkpoint_seconds, checkpoint_host_seconds, checkpoint_storage_seconds,
+      checkpoint_wait_seconds;
+  Said checkpoint_how;           // the path to the device and the engine
   int64_t checkpoint_bytes = 0;  // of one
   int64_t resumed_at = 0;        // steps that were done before; 0: from the begin
   std::string weights_digest;    // of all ranks' weights at the end, on rank 0

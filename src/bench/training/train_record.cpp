@@ -35,6 +35,12 @@ std::vector<MetricDef> training_metrics(const std::string& peak) {
           {"memory_bytes", "bytes", Better::lower, "allocated by a rank"},
           {"checkpoint_seconds", "seconds", Better::lower,
            "from the end of a step until all ranks' checkpoints are on their devices"},
+          {"checkpoint_host_seconds", "seconds", Better::lower,
+           "of it, this rank's digests and copies"},
+          {"checkpoint_storage_seconds", "seconds", Better::lower,
+           "of it, writing that these do not hide, and flushing"},
+          {"checkpoint_wait_seconds", "seconds", Better::lower,
+           "of it, waiting for the last rank's file"},
           {"checkpoint_bytes_per_second", "bytes_per_second", Better::higher,
            "of this rank's checkpoint"},
           {"first_loss_nats", "nats", Better::lower, "mean over the tokens of the first step"},
@@ -82,6 +88,7 @@ void note_shared_over_hosts(Record& record, const Context& context, const Layout
 
 void add_course(Record& record, const Trained& measured) {
   if (!measured.weights_digest.empty()) record.facts["weights_digest"] = measured.weights_digest;
+  if (!measured.checkpoint_how.empty()) record.facts["checkpoint_path"] = measured.checkpoint_how;
   if (measured.resumed_at > 0) record.facts["resumed_at"] = std::to_string(measured.resumed_at);
 }
 
@@ -125,12 +132,13 @@ void add_rank_figures(Record& record, size_t self, const Layout& layout, const T
   if (p.gradients_alone > 0) record.add("exchange_alone_seconds", self, {p.gradients_alone});
   record.add("memory_bytes", self, {static_cast<double>(m.memory_bytes)});
   if (m.checkpoint_seconds.empty()) return;
-  Samples stalls, rates;
-  for (const double seconds : m.checkpoint_seconds) {
-    stalls.add(seconds);
+  Samples rates;
+  for (const double seconds : m.checkpoint_seconds)
     rates.add(static_cast<double>(m.checkpoint_bytes) / seconds);
-  }
-  record.add("checkpoint_seconds", self, std::move(stalls));
+  record.add("checkpoint_seconds", self, Samples::from_list(m.checkpoint_seconds));
+  record.add("checkpoint_host_seconds", self, Samples::from_list(m.checkpoint_host_seconds));
+  record.add("checkpoint_storage_seconds", self, Samples::from_list(m.checkpoint_storage_seconds));
+  record.add("checkpoint_wait_seconds", self, Samples::from_list(m.checkpoint_wait_seconds));
   record.add("checkpoint_bytes_per_second", self, std::move(rates));
 }
 

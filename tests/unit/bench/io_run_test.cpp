@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/storage/io/buffer.h"
 #include "bench/storage/io/directory.h"
 #include "bench/storage/io/timer_pace.h"
+#include "sys/storage/slot_buffers.h"
 #include "sys/storage/uring.h"
 #include "tests/unit/sys/tree.h"
 

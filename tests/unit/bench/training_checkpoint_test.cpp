@@ -2,12 +2,16 @@
 
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/sha256.h"
+#include "sys/storage/file_stream.h"
 
 namespace cb::training {
 namespace {
@@ -47,6 +51,106 @@ void write_bytes(const fs::path& path, const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("a stream writes each byte to its place, by each way to the file") {
+  const CheckpointFolder folder;
+  const fs::path path = folder.path / "stream";
+  constexpr size_t kHead = 5;
+  // 1000: no direct write can be so long, so the file system refuses the first one.
+  for (const size_t block : {size_t{1000}, size_t{4096}, size_t{16384}}) {
+    for (const size_t bytes :
+         {kHead, kHead + 1, block - 1, block, block + 1, 3 * block, 20 * block + 7}) {
+      for (const int way : {0, 1, 2, 3}) {
+        CAPTURE(block);
+        CAPTURE(bytes);
+        CAPTURE(way);
+        std::string expected(bytes, '\0');
+        for (size_t i = 0; i < bytes; ++i) expected[i] = static_cast<char>(i * 7 + i / 251);
+        fill_file_atomically(path, [&](int fd) {
+          FileStream stream(fd, path,
+                            {.bytes = bytes,
+                             .head_bytes = kHead,
+                             .block_bytes = block,
+                             .in_flight = 3,
+                             .direct = way % 2 == 0,
+                             .ring = way < 2},
+                            FsRoot());
+          for (size_t at = kHead; at < bytes; at += 700) stream.add(expected.substr(at, 700));
+          stream.finish(expected.substr(0, kHead));
+          const std::string how = stream.how().text();
+          CHECK_MESSAGE((how.find("threads: pread and pwrite") != std::string::npos) ==
+                            (way >= 2 || how.find("io_uring") == std::string::npos),
+                        how);
+          if (way % 2 == 1) CHECK(how.starts_with("direct") == false);
+        });
+        REQUIRE(read_file(path) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("a stream that runs into an error names the file and waits for what is being written") {
+  const int full = ::open("/dev/full", O_RDWR | O_CLOEXEC);
+  REQUIRE(full >= 0);
+  const auto message = [&](bool ring) {
+    try {
+      FileStream stream(full, "/data/x", {.bytes = 40960, .block_bytes = 4096, .ring = ring},
+                        FsRoot());
+      stream.add(std::string(40960, 'x'));
+      stream.finish("");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  for (const bool ring : {true, false})
+    CHECK(message(ring) ==
+          "cannot write /data/x: No space left on device; next: make room there, or name another "
+          "directory");
+  ::close(full);
+}
+
+TEST_CASE("a checkpoint of several blocks is, byte for byte, header and arrays") {
+  const CheckpointFolder folder;
+  std::vector<float> a(2500000), b(1300001);
+  std::iota(a.begin(), a.end(), 0.0F);
+  std::iota(b.begin(), b.end(), 0.5F);
+  Checkpoints to(folder.path, 3, "tiny");
+  const Saved saved = to.save(10, {a, {}, b});
+  CHECK(saved.host_seconds > 0);
+  CHECK(saved.storage_seconds > 0);
+  const auto bytes_of = [](const std::vector<float>& v) {
+    return std::string(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float));
+  };
+  // As every earlier build wrote it.
+  const std::string head = "clusterbench-checkpoint/1\n" + sha256_hex("tiny") +
+                           "\n10\n3\n10000000 " + sha256_hex(bytes_of(a)) + "\n0 " +
+                           sha256_hex("") + "\n5200004 " + sha256_hex(bytes_of(b)) + "\n";
+  const std::string expected =
+      head + "header " + sha256_hex(head) + "\nend\n" + bytes_of(a) + bytes_of(b);
+  CHECK((read_file(folder.slot(0)) == expected));
+  // And what they wrote is read.
+  write_bytes(folder.slot(0), expected);
+  std::vector<float> a2(a.size()), none, b2(b.size());
+  to.load(10, {a2, none, b2});
+  CHECK((a2 == a && b2 == b));
+}
+
+TEST_CASE("what a killed process left half written is removed by the training that goes on") {
+  const CheckpointFolder folder;
+  Checkpoints mine(folder.path, 3, "tiny");
+  save(mine, 10, 1);
+  const fs::path left = folder.slot(1).string() + ".77.partial";
+  const fs::path of_another_rank = folder.path / "clusterbench-train-rank4.0.checkpoint.77.partial";
+  write_bytes(left, "half");
+  write_bytes(of_another_rank, "half");
+  CHECK_THROWS_AS(mine.require_own(false), Error);
+  CHECK(fs::exists(left));
+  mine.require_own(true);
+  CHECK_FALSE(fs::exists(left));
+  CHECK(fs::exists(of_another_rank));
+  CHECK(mine.whole() == std::vector<int64_t>{10});
+}
 
 TEST_CASE("the two newest checkpoints stay and give back what was saved") {
   const CheckpointFolder folder;

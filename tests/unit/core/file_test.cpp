@@ -63,6 +63,27 @@ TEST_CASE("a file is written whole, replaced whole, and leaves nothing beside it
   CHECK(sha256_hex_of_file(dir / "a") == sha256_hex(std::string(300000, 'x')));
 }
 
+TEST_CASE("a file is filled through its descriptor, or stays as it was") {
+  const TemporaryDirectory dir;
+  const auto write_new = [](int fd) { CHECK(::write(fd, "new", 3) == 3); };
+  write_file_atomically(dir / "a", "old");
+  CHECK(
+      message_of([&] {
+        fill_file_atomically(dir / "a", [&](int fd) {
+          write_new(fd);
+          throw_not_written("b", ENOSPC);
+        });
+      }) ==
+      "cannot write b: No space left on device; next: make room there, or name another directory");
+  CHECK(read_file(dir / "a") == "old");
+  CHECK(dir.entries() == 1);
+  fill_file_atomically(dir / "a", write_new);
+  CHECK(read_file(dir / "a") == "new");
+  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_AS(fill_file_atomically(dir / "pipe", write_new), Error);
+  CHECK(fs::is_fifo(dir / "pipe"));
+}
+
 TEST_CASE("a file that cannot be written is named with the reason") {
   const TemporaryDirectory dir;
   const fs::path path = dir / "none" / "a";

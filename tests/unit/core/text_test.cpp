@@ -117,6 +117,9 @@ TEST_CASE("problems are listed under their subject, aligned and harmless") {
 
 TEST_CASE("sha256 gives the digests of FIPS 180-4") {
   CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  Sha256 pieces;
+  for (const char* piece : {"a", "", "bc"}) pieces.update(piece);
+  CHECK(pieces.hex() == sha256_hex("abc"));
   CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");

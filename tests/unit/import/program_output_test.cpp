@@ -201,6 +201,23 @@ TEST_CASE("HPCG: rating, domain and a run as long as the list asks for") {
   CHECK(brief.good());  // a finding: the figure stands
 }
 
+TEST_CASE("HPCG: what a real one wrote") {
+  const ProgramResult r = only(Program::hpcg, kHpcgRecorded);
+  CHECK(r.flops_per_second == doctest::Approx(0.248688e9));
+  CHECK(r.seconds == 2.75014);
+  CHECK(r.parameters == std::map<std::string, int64_t>{
+                            {"processes", 2}, {"threads", 1}, {"nx", 16}, {"ny", 16}, {"nz", 16}});
+  CHECK(r.facts.at("iterations_per_set") == "50");
+  CHECK(r.notes.size() == 4);  // reference versions of four kernels
+  CHECK(failed(r) == "official");
+  CHECK(r.good());
+  for (const char* figure : {"Benchmark Time Summary::Total=2", "Operations Summary::Total=6",
+                             "GFLOP/s Summary::Raw Total=0.2"}) {
+    const std::string other = std::string(figure).substr(0, std::string(figure).size() - 1) + "9";
+    CHECK(failed(Program::hpcg, with(kHpcgRecorded, figure, other)) == "rate official");
+  }
+}
+
 TEST_CASE("HPCG: whatever the program forgives is found") {
   CHECK(failed(Program::hpcg, hpcg("2000", "4e+12", "INVALID with a GFLOP/s rating of=1.9")) ==
         "residual");

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "bench/storage/io/buffer.h"
+#include "sys/storage/slot_buffers.h"
 
 namespace cb::gds {
 namespace {
@@ -24,7 +24,7 @@ class HostIoMemory : public IoMemory {
 
  private:
   size_t bytes_;
-  io::SlotBuffers buffer_, staging_;
+  SlotBuffers buffer_, staging_;
 };
 
 }  // namespace

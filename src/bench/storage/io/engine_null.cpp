@@ -2,8 +2,8 @@
 // Its cost is what the tool itself adds to each request.
 #include <vector>
 
-#include "bench/storage/io/buffer.h"
 #include "bench/storage/io/worker.h"
+#include "sys/storage/slot_buffers.h"
 
 namespace cb::io {
 

@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-#include "bench/storage/io/buffer.h"
 #include "bench/storage/io/worker.h"
+#include "sys/storage/slot_buffers.h"
 
 namespace cb::io {
 namespace {

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "bench/storage/io/buffer.h"
 #include "bench/storage/io/timer_pace.h"
 #include "bench/storage/io/worker.h"
 #include "sys/cpu/idle_tick.h"
+#include "sys/storage/slot_buffers.h"
 #include "sys/storage/uring.h"
 
 namespace cb::io {

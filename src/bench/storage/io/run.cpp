@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "bench/storage/io/buffer.h"
 #include "bench/storage/io/worker.h"
 #include "sys/cpu/affinity.h"
 #include "sys/cpu/ticks.h"
+#include "sys/storage/slot_buffers.h"
 
 namespace cb::io {
 namespace {

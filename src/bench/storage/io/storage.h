@@ -27,16 +27,6 @@ Storage find_storage(std::string_view mountinfo, std::optional<uint64_t> mount_i
 // answer.
 Storage storage_of(int fd, const std::string& path);
 
-// What direct IO demands of a request.
-struct Alignment {
-  uint64_t offset = 512;  // alignment of offset and length, bytes
-  uint64_t memory = 512;
-  std::string how;  // "statx", "logical block size", "assumed"
-};
-
-// Asks statx (STATX_DIOALIGN, Linux 6.1), else takes the device's logical block size, else 4096.
-Alignment direct_alignment(int fd, const FsRoot& fs);
-
 // Bytes that the kernel has fetched from storage for this process since its start (/proc/self/io).
 // Nothing if the kernel does not count. Direct reads count in full; reads that the page cache
 // serves do not count.

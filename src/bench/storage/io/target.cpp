@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "bench/harness/fault.h"
-#include "bench/storage/io/buffer.h"
 #include "bench/storage/io/raw_guard.h"
 #include "core/clock.h"
 #include "core/units.h"
 #include "sys/storage/nvme_namespace.h"
+#include "sys/storage/slot_buffers.h"
 
 namespace cb::io {
 namespace {

@@ -12,6 +12,7 @@
 #include "bench/storage/io/run.h"
 #include "bench/storage/io/space.h"
 #include "bench/storage/io/storage.h"
+#include "sys/storage/direct_io.h"
 
 namespace cb::io {
 

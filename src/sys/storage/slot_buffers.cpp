@@ -1,4 +1,4 @@
-#include "bench/storage/io/buffer.h"
+#include "sys/storage/slot_buffers.h"
 
 #include <cerrno>
 #include <cstring>
@@ -10,17 +10,17 @@
 
 #include "core/error.h"
 
-namespace cb::io {
+namespace cb {
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kLargePage = size_t{2} << 20;
 // From this size on, rounding up to whole huge pages at most doubles the memory.
-constexpr size_t kMinForHugePages = kHugePage / 2;
+constexpr size_t kMinForLargePages = kLargePage / 2;
 
 [[noreturn]] void throw_no_memory(size_t slots, uint64_t slot_bytes) {
   throw Error(
-      fmt::format("no memory for {} buffers of {} bytes: {}; lower --queue-depth, "
-                  "--threads or --block-size",
+      fmt::format("no memory for {} buffers of {} bytes: {}; next: fewer or smaller ones, by "
+                  "--queue-depth, --threads and --block-size, or free memory",
                   slots, slot_bytes, std::strerror(errno)));
 }
 
@@ -41,18 +41,18 @@ uint64_t SlotBuffers::stride(uint64_t slot_bytes) {
 
 SlotBuffers::SlotBuffers(size_t slots, uint64_t slot_bytes)
     : bytes_(slots * stride(slot_bytes)), stride_(stride(slot_bytes)) {
-  mapped_bytes_ = bytes_ < kMinForHugePages
+  mapped_bytes_ = bytes_ < kMinForLargePages
                       ? bytes_
-                      : (bytes_ + kHugePage - 1) / kHugePage * kHugePage + kHugePage;
+                      : (bytes_ + kLargePage - 1) / kLargePage * kLargePage + kLargePage;
   mapped_ =
       ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped_ == MAP_FAILED) throw_no_memory(slots, slot_bytes);
   void* begin = mapped_;
-  if (bytes_ >= kMinForHugePages) {
+  if (bytes_ >= kMinForLargePages) {
     size_t room = mapped_bytes_;
-    std::align(kHugePage, bytes_, begin, room);
+    std::align(kLargePage, bytes_, begin, room);
     // Only a hint: small pages work too.
-    ::madvise(begin, mapped_bytes_ - kHugePage, MADV_HUGEPAGE);
+    ::madvise(begin, mapped_bytes_ - kLargePage, MADV_HUGEPAGE);
   }
   data_ = static_cast<std::byte*>(begin);
   if (!touch({data_, bytes_})) {
@@ -63,4 +63,4 @@ SlotBuffers::SlotBuffers(size_t slots, uint64_t slot_bytes)
 
 SlotBuffers::~SlotBuffers() { ::munmap(mapped_, mapped_bytes_); }
 
-}  // namespace cb::io
+}  // namespace cb

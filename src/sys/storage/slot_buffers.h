@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace cb::io {
+namespace cb {
 
 // Page-aligned memory in one piece, cut into equal slots. Every page is present before it is used.
 // From 1 MiB on, the memory is in huge pages where the kernel has them: the block layer and the
@@ -31,4 +31,4 @@ class SlotBuffers {
   uint64_t stride_ = 0;
 };
 
-}  // namespace cb::io
+}  // namespace cb
