@@ -104,8 +104,12 @@ def job(tmp_path):
     return Job(tmp_path)
 
 
-# Makes each pair of ranks a host of its own, h0 and on: for Job's `before`.
-PAIRS_AS_HOSTS = ["unshare", "--uts", "sh", "-c", 'hostname "h$((OMPI_COMM_WORLD_RANK / 2))"; exec "$@"', "sh"]
+# Makes each pair of ranks a host of its own, h0 and on, with stand-in GPUs of its own: for Job's `before`.
+PAIRS_AS_HOSTS = ["unshare", "--uts", "sh", "-c", """host=$((OMPI_COMM_WORLD_RANK / 2))
+hostname "h$host"
+export CLUSTERBENCH_FAKE_CUDA="$CLUSTERBENCH_FAKE_CUDA host=$host"
+exec "$@"
+""", "sh"]
 needs_own_hosts = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for host names of its own: unshare --uts")
 
 

@@ -170,7 +170,7 @@ def losses_of(record, who=("", "")):
 def test_groups_of_growing_size_train_the_same_and_are_compared(job):
     """Four ranks on two hosts: each by itself, each host by itself, all; with as many tokens a rank, then with as many a step."""
     _, plain, _, err = job.measure(4, *SCALED, before=PAIRS_AS_HOSTS)
-    _, document, _, err = job.measure(4, *SCALED, "--scaling", "weak,strong", before=PAIRS_AS_HOSTS)
+    _, document, _, err = job.measure(4, *SCALED, "--scaling", "weak,strong", before=PAIRS_AS_HOSTS, timeout=400)
     found = by_level(document)
     assert list(found) == [(kind, level) for kind in ("weak", "strong") for level in ("replica", "host", "all")], err
     for kind in ("weak", "strong"):

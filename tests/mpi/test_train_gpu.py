@@ -233,10 +233,10 @@ def test_without_nccl_it_is_skipped_with_the_reason(job, monkeypatch):
 @pytest.mark.parametrize("layout", [[], ["--shard", "zero1"]])
 def test_groups_of_growing_size_train_the_same_and_are_compared(job, layout):
     _, plain, err = scale(job, 4, *layout, before=PAIRS_AS_HOSTS)
-    _, document, err = scale(job, 4, *layout, "--scaling", "weak,strong", before=PAIRS_AS_HOSTS)
+    _, document, err = scale(job, 4, *layout, "--scaling", "weak,strong", before=PAIRS_AS_HOSTS, timeout=400)
     found = by_level(document)
     assert list(found) == [(kind, level) for kind in ("weak", "strong") for level in ("replica", "host", "all")], err
-    gpus = {("h0", "0"), ("h0", "2"), ("h1", "0"), ("h1", "2")}  # the first of each rank's share of its host's four
+    gpus = {("h0", "0"), ("h0", "1"), ("h1", "0"), ("h1", "1")}
     for kind in ("weak", "strong"):
         replica, host, whole = (found[(kind, level)] for level in ("replica", "host", "all"))
         assert of_entities(replica, "tokens_per_second").keys() == gpus, err
@@ -285,5 +285,5 @@ def test_an_exchange_that_fails_in_one_host_does_not_hang_the_other(job, stand_i
     code, document, err = scale(job, 4, "--scaling", "weak", "--level", "host,all", steps=20, before=PAIRS_AS_HOSTS)
     host, whole = document["records"]
     assert code == 4 and (host["outcome"], whole["outcome"]) == ("errored", "errored"), err
-    assert "h0:0 (GPU-" in json.dumps(host) or "h0:2 (GPU-" in json.dumps(host)
-    assert "h1:0 (GPU-" in json.dumps(host) or "h1:2 (GPU-" in json.dumps(host)
+    for name in ("h0", "h1"):
+        assert re.search(rf"{name}:[01] \(GPU-", json.dumps(host)), host
