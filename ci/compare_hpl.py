@@ -84,10 +84,10 @@ def main():
     if options.rounds < MIN_ROUNDS:
         parser.error(f"--rounds {options.rounds}: fewer than {MIN_ROUNDS} have no spread")
     rounds = [one_round(options, number) for number in range(options.rounds)]
-    for side in rounds[0]:
-        print(f"{side}: {spread([r[side] / 1e9 for r in rounds], 2)} GFLOP/s")
+    for side in runs_of(options):
+        print(f"{side}: {spread([r[side] / 1e9 for r in rounds], 2 if options.hpcg else 1)} GFLOP/s")
     ours = "cg" if options.hpcg else "lu"
-    for other in rounds[0]:
+    for other in reversed(runs_of(options)):
         if other != ours:
             print(f"{ours} : {other} {spread([r[ours] / r[other] for r in rounds], 2)}")
 

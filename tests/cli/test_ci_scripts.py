@@ -71,7 +71,7 @@ def test_the_bundles_libraries_are_for_its_own_programs(tmp_path):
     assert words == {"nvidia-smi": "libraries: .", "gpu_kernels": f"libraries: {bundle}/lib.", "info": f"libraries: {bundle}/lib."}
 
 
-def compare_hpl(tmp_path, rounds):
+def compare_hpl(tmp_path, rounds, *words):
     """ci/compare_hpl.py over a program whose nth run of a case has n times the first rate."""
     program, log = tmp_path / "clusterbench", tmp_path / "log"
     program.write_text(f"""#!/usr/bin/python3
@@ -80,14 +80,14 @@ log = pathlib.Path({str(log)!r})
 case = sys.argv[1]
 with log.open("a") as file:
     file.write(case + "\\n")
-rate = {{"gemm": 100e9, "lu": 80e9, "external": 50e9}}[case] * log.read_text().split().count(case)
+rate = {{"gemm": 100e9, "lu": 80e9, "external": 50e9, "cg": 1e9}}[case] * log.read_text().split().count(case)
 json.dump({{"records": [{{"metrics": [{{"name": "flops_per_second", "summary": {{"median": rate}}}}]}}]}},
           open(sys.argv[sys.argv.index("--json") + 1], "w"))
 """)
     (tmp_path / "hpcc").write_text("#!/bin/sh\n")
     for file in (program, tmp_path / "hpcc"):
         file.chmod(0o755)
-    done = ask(ROOT / "ci" / "compare_hpl.py", "--binary", program, "--rounds", str(rounds),
+    done = ask(ROOT / "ci" / "compare_hpl.py", "--binary", program, "--rounds", str(rounds), *words,
                env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
     return done, log.read_text().split() if log.exists() else []
 
@@ -98,6 +98,13 @@ def test_the_comparison_with_hpl_alternates_and_has_a_spread(tmp_path):
     assert runs == ["gemm", "lu", "external", "gemm", "external", "lu", "gemm", "lu", "external"]
     assert done.stdout.splitlines()[3:] == ["gemm: 200.0 [100.0 … 300.0] GFLOP/s", "lu: 160.0 [80.0 … 240.0] GFLOP/s",
                                             "HPL: 100.0 [50.0 … 150.0] GFLOP/s", "lu : HPL 1.60 [1.60 … 1.60]", "lu : gemm 0.80 [0.80 … 0.80]"]
+
+
+def test_the_comparison_with_hpcg_alternates_too(tmp_path):
+    done, runs = compare_hpl(tmp_path, 3, "--hpcg", "/opt/xhpcg", "--cores", "1")
+    assert done.returncode == 0, done.stderr
+    assert runs == ["cg", "external", "external", "cg", "cg", "external"]
+    assert done.stdout.splitlines()[3:] == ["cg: 2.00 [1.00 … 3.00] GFLOP/s", "HPCG: 100.00 [50.00 … 150.00] GFLOP/s", "cg : HPCG 0.02 [0.02 … 0.02]"]
 
 
 def test_two_rounds_with_hpl_are_refused(tmp_path):

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -197,15 +198,18 @@ def test_a_full_disk_costs_no_checkpoint_that_is_there(tmp_path):
 
 def test_a_training_that_is_killed_while_it_writes_goes_on_from_the_file_before(tmp_path):
     command = [BINARY, "train", "--library", "builtin", "--threads", "1", "--twin-every", "0", "--checkpoint-dir", tmp_path,
-               "--checkpoint-every", "5", "--steps", "1000", *WIDE]
+               "--checkpoint-every", "5", "--steps", "100000", *WIDE]
     with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 100
-        while time.monotonic() < deadline:  # from the third on an older file is being replaced
-            if list(tmp_path.glob("*.partial")) and len(list(tmp_path.glob("*.checkpoint"))) == 2:
-                break
+        deadline = time.monotonic() + 200
+        caught = False
+        while not caught and time.monotonic() < deadline:
+            if list(tmp_path.glob("*.partial")) and len(list(tmp_path.glob("*.checkpoint"))) == 2:  # an older one is being replaced
+                process.send_signal(signal.SIGSTOP)
+                os.waitpid(process.pid, os.WUNTRACED)  # until it stands
+                caught = bool(list(tmp_path.glob("*.partial")))  # not renamed meanwhile
+                process.send_signal(signal.SIGKILL if caught else signal.SIGCONT)
         process.kill()
-    left = list(tmp_path.glob("*.partial"))
-    assert len(left) == 1, "it was killed, but not while it wrote"
+    assert caught and len(list(tmp_path.glob("*.partial"))) == 1
     newest = max(int(f.read_bytes().split(b"\n", 3)[2]) for f in tmp_path.glob("*.checkpoint"))
     done, resumed = checkpointed(tmp_path, newest + 5, *WIDE, "--resume")
     assert done.returncode == 0, done.stdout + done.stderr
