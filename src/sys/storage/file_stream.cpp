@@ -91,12 +91,16 @@ void FileStream::close_block() {
   blocks_[current_] = {.offset = next};
 }
 
-// A direct write is whole units long; what stands behind the file's end is cut off by finish().
+// A direct write is whole units long. Only the last block is made so: what stands behind the file's
+// end is cut off by finish(), and behind another block stands the next one.
 void FileStream::begin(size_t slot) {
   Block& block = blocks_[slot];
   block.direct = direct_;
-  const uint64_t whole = (block.length + alignment_ - 1) / alignment_ * alignment_;
-  const uint64_t length = std::min(whole, SlotBuffers::stride(plan_.block_bytes));
+  uint64_t length = block.length;
+  if (block.offset + block.length >= plan_.bytes) {
+    const uint64_t whole = (length + alignment_ - 1) / alignment_ * alignment_;
+    length = std::min(whole, SlotBuffers::stride(plan_.block_bytes));
+  }
   writes_->begin(slot, {buffers_.slot(slot) + block.done, length - block.done},
                  block.offset + block.done);
   ++in_flight_;
