@@ -159,19 +159,18 @@ std::vector<Point> stalls_of(const Record& record, StepNumbers numbers, size_t s
   const auto every = static_cast<size_t>(interval);
   const size_t before = numbers.resumed_at / every;
   const size_t number = (numbers.first + steps - 1) / every - before;
-  std::vector<double> longest(number, 0);
-  bool any = false;
+  std::vector<double> longest;
   for (const Metric& metric : record.metrics) {
     if (metric.name != "checkpoint_seconds" || metric.samples.has_only_summary()) continue;
     const auto list = metric.samples.list();
     if (list.size() != number) continue;
-    any = true;
+    longest.resize(number, 0);
     for (size_t i = 0; i < number; ++i) longest[i] = std::max(longest[i], list[i]);
   }
   std::vector<Point> out;
-  for (size_t i = 0; any && i < number; ++i) {
+  for (size_t i = 0; i < longest.size(); ++i) {
     const size_t at = (before + i + 1) * every;
-    if (at >= numbers.first) out.push_back({static_cast<double>(at), longest[i]});
+    if (at >= numbers.first && longest[i] > 0) out.push_back({static_cast<double>(at), longest[i]});
   }
   return out;
 }

@@ -54,9 +54,11 @@ ScaledLevels levels_of(const Campaign& campaign, const Step& step, const std::st
       if (!matches(record.params, {{"scaling", {kind}}})) continue;
       ScaledGroups groups = groups_of_record(record);
       if (groups.trained == 0 || groups.ranks == 0) continue;
-      // Of several attempts or jobs the worst is shown.
+      // Of several attempts or jobs the worst is shown; one without efficiencies is none of them.
       const auto [known, is_new] = out.try_emplace(groups.ranks_of_group(), groups);
-      if (!is_new && groups.least() < known->second.least()) known->second = std::move(groups);
+      if (!is_new && !groups.efficiencies.empty() &&
+          (known->second.efficiencies.empty() || groups.least() < known->second.least()))
+        known->second = std::move(groups);
     }
   }
   const auto smallest = out.begin();

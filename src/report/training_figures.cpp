@@ -17,6 +17,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kMostSteps = 240;  // points of a line; more would not be visible
+constexpr int64_t kMostNumber = int64_t{1} << 40;  // of a step: no training has so many
 constexpr double kMostNats = 20;    // a text whose entropy is more is none that `train` makes
 
 // A part of a step: what it took, and what it was predicted to take (docs/methods/training.md).
@@ -128,10 +129,13 @@ StepNumbers numbers_of(const Record& record) {
   const auto resumed = record.facts.find("resumed_at");
   const auto at =
       resumed == record.facts.end() ? std::nullopt : parse_integer(resumed->second.text());
-  if (at && *at > 0) out.resumed_at = static_cast<size_t>(*at);
+  const auto counted = [](int64_t steps) {
+    return static_cast<size_t>(steps > 0 && steps <= kMostNumber ? steps : 0);
+  };
+  if (at) out.resumed_at = counted(*at);
   out.first += out.resumed_at;
   if (record.params.has("warm-up-steps"))
-    out.first += static_cast<size_t>(std::max<int64_t>(0, record.params.integer("warm-up-steps")));
+    out.first += counted(record.params.integer("warm-up-steps"));
   return out;
 }
 

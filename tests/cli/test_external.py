@@ -235,7 +235,8 @@ def test_a_container_is_started_by_its_own_command(tmp_path):
     assert failed(record) == [] and record["metrics"][0]["samples"] == [3.341e8]
     assert record["facts"]["program"] == str(tmp_path / "bin" / "apptainer")
     assert f"{tmp_path}/bin/apptainer exec --bind {{dir}}:/work --pwd /work {image} {script}" in record["facts"]["command"]
-    digests = subprocess.run(["sha256sum", image, script], capture_output=True, text=True, check=True).stdout.split()[::2]
+    lines = subprocess.run(["sha256sum", image, script], capture_output=True, text=True, check=True).stdout.splitlines()
+    digests = [f"{path} {digest}" for digest, path in (line.split() for line in lines)]
     assert record["facts"]["argument_sha256"] == ", ".join(digests)
 
 

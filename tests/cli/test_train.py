@@ -208,6 +208,7 @@ def test_a_training_that_is_killed_while_it_writes_goes_on_from_the_file_before(
                 os.waitpid(process.pid, os.WUNTRACED)  # until it stands
                 caught = bool(list(tmp_path.glob("*.partial")))  # not renamed meanwhile
                 process.send_signal(signal.SIGKILL if caught else signal.SIGCONT)
+            time.sleep(0.0005)
         process.kill()
     assert caught and len(list(tmp_path.glob("*.partial"))) == 1
     newest = max(int(f.read_bytes().split(b"\n", 3)[2]) for f in tmp_path.glob("*.checkpoint"))

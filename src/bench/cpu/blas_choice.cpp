@@ -311,7 +311,8 @@ Choice choose_alike(Context& context, const ProbeRequest& request, const std::st
     works = answer.contains(type) && std::holds_alternative<ProbeFigure>(answer.at(type));
   }
   context.watchdog.progress();
-  if (!context.comm.any(!works)) own.candidate = first.candidate;
+  // The own loops are on every host.
+  own.candidate = context.comm.any(!works) ? Candidate{"builtin", ""} : first.candidate;
   return own;
 }
 

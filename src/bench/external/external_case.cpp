@@ -156,8 +156,13 @@ std::string digests_of_arguments(const Params& params) {
   if (!params.has("arguments")) return out;
   for (const std::string& word : params.texts("arguments")) {
     std::error_code ignored;
-    if (fs::is_regular_file(word, ignored))
-      out += (out.empty() ? "" : ", ") + sha256_hex_of_file(word);
+    if (!fs::path(word).is_absolute() || !fs::is_regular_file(word, ignored)) continue;
+    out += (out.empty() ? "" : ", ") + terminal_safe(word) + " ";
+    try {
+      out += sha256_hex_of_file(word);
+    } catch (const Error&) {  // the program may be allowed to, as a starter with other rights is
+      out += "cannot be read here";
+    }
   }
   return out;
 }
