@@ -16,9 +16,9 @@
 namespace cb {
 namespace {
 
-constexpr size_t kMostSteps = 240;  // points of a line; more would not be visible
+constexpr size_t kMostSteps = 240;                 // points of a line; more would not be visible
 constexpr int64_t kMostNumber = int64_t{1} << 40;  // of a step: no training has so many
-constexpr double kMostNats = 20;    // a text whose entropy is more is none that `train` makes
+constexpr double kMostNats = 20;  // a text whose entropy is more is none that `train` makes
 
 // A part of a step: what it took, and what it was predicted to take (docs/methods/training.md).
 struct StepPart {

@@ -300,15 +300,26 @@ std::map<GemmType, Choice> choose_on_hosts(Context& context, const ProbeRequest&
 Choice choose_alike(Context& context, const ProbeRequest& request, const std::string& library,
                     const Prober& prober) {
   const GemmType type = request.types.front();
-  Choice own = choose_on_hosts(context, request, library, prober).at(type);
+  Choice own;
+  Said failure;
+  try {
+    own = choose_on_hosts(context, request, library, prober).at(type);
+  } catch (const Error& e) {
+    failure = e.said();
+  }
+  throw_where_failed(context.comm, failure);
   ProbeRequest first = request;
   first.candidate = {context.comm.broadcast_text(own.candidate.library),
                      context.comm.broadcast_text(own.candidate.core)};
   bool works = true;
   if (context.place.first_on_host() && first.candidate != own.candidate) {
     context.watchdog.note("trying the library that the first host chose");
-    const ProbeAnswer answer = prober(first);
-    works = answer.contains(type) && std::holds_alternative<ProbeFigure>(answer.at(type));
+    try {
+      const ProbeAnswer answer = prober(first);
+      works = answer.contains(type) && std::holds_alternative<ProbeFigure>(answer.at(type));
+    } catch (const Error&) {
+      works = false;
+    }
   }
   context.watchdog.progress();
   // The own loops are on every host.

@@ -22,28 +22,34 @@ bool is_there(const std::filesystem::path& path) {
 // What a killed process was writing: each would leave as much behind as a checkpoint takes.
 void remove_partials(const std::filesystem::path& file) {
   const std::string begin = file.filename().string() + ".";
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path(), ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(begin) && name.ends_with(".partial") && entry.is_regular_file(ignored))
-      std::filesystem::remove(entry.path(), ignored);
+  std::error_code failed, ignored;  // other ranks remove theirs from a shared directory
+  std::filesystem::directory_iterator entry(file.parent_path(), failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(begin) && name.ends_with(".partial") && entry->is_regular_file(ignored))
+      std::filesystem::remove(entry->path(), ignored);
   }
 }
 
 // Steps of the file's checkpoint, if it is whole.
-std::optional<int64_t> whole_steps(const std::filesystem::path& path, const std::string& identity) {
+std::optional<int64_t> whole_steps(const std::filesystem::path& path, const std::string& identity,
+                                   const Alive& alive) {
   const CheckpointFile file(path, identity);
-  return file.read(nullptr) ? file.steps() : std::nullopt;
+  return file.read(nullptr, alive) ? file.steps() : std::nullopt;
 }
 
 }  // namespace
 
-Checkpoints::Checkpoints(std::filesystem::path directory, int rank, const std::string& identity)
-    : directory_(std::move(directory)), rank_(rank), identity_(sha256_hex(identity)) {
+Checkpoints::Checkpoints(std::filesystem::path directory, int rank, const std::string& identity,
+                         Alive alive)
+    : directory_(std::move(directory)),
+      rank_(rank),
+      identity_(sha256_hex(identity)),
+      alive_(std::move(alive)) {
   // The older or missing one is written first, so that the newest stays.
   int64_t newest = -1;
   for (int slot = 0; slot < kSlots; ++slot) {
-    const auto steps = whole_steps(file(slot), identity_);
+    const auto steps = whole_steps(file(slot), identity_, alive_);
     own_[static_cast<size_t>(slot)] = steps.has_value();
     if (!steps || *steps <= newest) continue;
     newest = *steps;
@@ -76,7 +82,7 @@ Saved Checkpoints::save(int64_t steps, const std::vector<std::span<const float>>
   bool& own = own_[static_cast<size_t>(slot_)];
   if (!own && is_there(file(slot_)))
     throw Error(said("train.checkpoint_there", file(slot_).string()));
-  Saved out = write_checkpoint(file(slot_), identity_, steps, arrays);
+  Saved out = write_checkpoint(file(slot_), identity_, steps, arrays, alive_);
   own = true;
   slot_ = (slot_ + 1) % kSlots;
   return out;
@@ -85,7 +91,7 @@ Saved Checkpoints::save(int64_t steps, const std::vector<std::span<const float>>
 std::vector<int64_t> Checkpoints::whole() const {
   std::vector<int64_t> out;
   for (int slot = 0; slot < kSlots; ++slot)
-    if (const auto steps = whole_steps(file(slot), identity_)) out.push_back(*steps);
+    if (const auto steps = whole_steps(file(slot), identity_, alive_)) out.push_back(*steps);
   std::sort(out.rbegin(), out.rend());
   return out;
 }
@@ -95,7 +101,7 @@ void Checkpoints::load(int64_t steps, const std::vector<std::span<float>>& array
     const CheckpointFile stored(file(slot), identity_);
     if (stored.steps() != steps || stored.array_count() != arrays.size()) continue;
     if (!stored.fits(arrays)) throw Error(said("train.checkpoint_lengths", file(slot).string()));
-    if (stored.read(&arrays)) return;
+    if (stored.read(&arrays, alive_)) return;
   }
   throw Error(said("train.checkpoint_gone", steps, directory_.string(), rank_));
 }

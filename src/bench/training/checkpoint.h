@@ -18,7 +18,8 @@ namespace cb::training {
 class Checkpoints {
  public:
   // `identity`: text of all that must be the same to go on.
-  Checkpoints(std::filesystem::path directory, int rank, const std::string& identity);
+  Checkpoints(
+      std::filesystem::path directory, int rank, const std::string& identity, Alive alive = [] {});
 
   // Throws Error if no file can be written: told before an hour of training, not behind it.
   void require_writable() const;
@@ -41,7 +42,8 @@ class Checkpoints {
   std::filesystem::path directory_;
   int rank_ = 0;
   std::string identity_;  // digest
-  int slot_ = 0;          // the next to be written
+  Alive alive_;
+  int slot_ = 0;  // the next to be written
   // Files that may be replaced: those that were this training's at the start, and what it wrote.
   std::array<bool, 2> own_ = {};
 };

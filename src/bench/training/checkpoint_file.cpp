@@ -41,7 +41,8 @@ std::string header_for(const std::string& identity, int64_t steps,
 
 // Digests go along with the copies, and the header, which has them, is written last.
 Saved write_arrays(int fd, const std::filesystem::path& path, const std::string& identity,
-                   int64_t steps, const std::vector<std::span<const float>>& arrays) {
+                   int64_t steps, const std::vector<std::span<const float>>& arrays,
+                   const Alive& alive) {
   std::vector<std::string> digests(arrays.size(), std::string(64, '0'));
   FileStreamPlan plan{.head_bytes = header_for(identity, steps, arrays, digests).size()};
   plan.bytes = plan.head_bytes;
@@ -55,6 +56,7 @@ Saved write_arrays(int fd, const std::filesystem::path& path, const std::string&
       digest.update(piece);
       stream.add(piece);
       rest.remove_prefix(piece.size());
+      alive();
     }
     digests[i] = digest.hex();
   }
@@ -87,11 +89,12 @@ Descriptor open_regular(const std::filesystem::path& path) {
 }  // namespace
 
 Saved write_checkpoint(const std::filesystem::path& path, const std::string& identity,
-                       int64_t steps, const std::vector<std::span<const float>>& arrays) {
+                       int64_t steps, const std::vector<std::span<const float>>& arrays,
+                       const Alive& alive) {
   const double start = monotonic_seconds();
   Saved out;
-  fill_file_atomically(path,
-                       [&](int fd) { out = write_arrays(fd, path, identity, steps, arrays); });
+  fill_file_atomically(
+      path, [&](int fd) { out = write_arrays(fd, path, identity, steps, arrays, alive); });
   out.storage_seconds = monotonic_seconds() - start - out.host_seconds;
   return out;
 }
@@ -135,7 +138,7 @@ bool CheckpointFile::fits(const std::vector<std::span<float>>& arrays) const {
                     [](const auto& a, uint64_t bytes) { return a.size_bytes() == bytes; });
 }
 
-bool CheckpointFile::read(const std::vector<std::span<float>>* arrays) const {
+bool CheckpointFile::read(const std::vector<std::span<float>>* arrays, const Alive& alive) const {
   if (!steps_) return false;
   std::string buffer(kPiece, '\0');
   uint64_t at = data_;
@@ -148,6 +151,7 @@ bool CheckpointFile::read(const std::vector<std::span<float>>* arrays) const {
       if (read_at(file_.get(), to, length, at + done) != length) return false;
       digest.update({to, length});
       done += length;
+      alive();
     }
     if (digest.hex() != digests_[i]) return false;
     at += lengths_[i];

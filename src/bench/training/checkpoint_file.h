@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,9 @@
 #include "core/messages/said.h"
 
 namespace cb::training {
+
+// Called for each piece of a file: a large one takes longer than the watchdog lets a rank stand.
+using Alive = std::function<void()>;
 
 // What saving one file took.
 struct Saved {
@@ -22,7 +26,8 @@ struct Saved {
 // Replaces the file by one with these arrays, and returns when it is on the device. `identity` is
 // a digest. Throws Error naming the file and the reason, and leaves the old one.
 Saved write_checkpoint(const std::filesystem::path& path, const std::string& identity,
-                       int64_t steps, const std::vector<std::span<const float>>& arrays);
+                       int64_t steps, const std::vector<std::span<const float>>& arrays,
+                       const Alive& alive);
 
 // A file that may hold a checkpoint of a training.
 class CheckpointFile {
@@ -37,7 +42,7 @@ class CheckpointFile {
   bool fits(const std::vector<std::span<float>>& arrays) const;
   // Reads all that is announced; false if it is not there with its digests. The arrays, if given,
   // fit, and have it then.
-  bool read(const std::vector<std::span<float>>* arrays) const;
+  bool read(const std::vector<std::span<float>>* arrays, const Alive& alive) const;
 
  private:
   void take_header(const std::string& text, const std::string& identity);

@@ -68,6 +68,27 @@ void check_groups(const ScalingPoint& point, const Options& all, const RankMap& 
   }
 }
 
+// Rates of replicas are added up by hosts, so none may lie on two.
+void check_placement(const std::vector<Level>& levels, const Options& all, const RankMap& place,
+                     Problems& problems) {
+  const auto has = [&](Level level) { return std::ranges::find(levels, level) != levels.end(); };
+  if (!has(Level::replica) || !has(Level::host)) return;
+  const std::vector<int> replicas = groups_of(Level::replica, place, replica_of(all.layout));
+  for (size_t rank = 0; rank < replicas.size(); ++rank) {
+    const auto first = static_cast<size_t>(replicas[rank]);
+    if (place.host_of_rank[rank] == place.host_of_rank[first]) continue;
+    const auto host = [&](size_t of) {
+      return place.hosts[static_cast<size_t>(place.host_of_rank[of])];
+    };
+    problems.add("--scaling",
+                 fmt::format("ranks {} and {} are of one replica and lie on {} and {}: level host "
+                             "cannot be compared with level replica; next: place neighbouring "
+                             "ranks on one host, or --level host,all",
+                             first, rank, host(first), host(rank)));
+    return;
+  }
+}
+
 bool is_in_layer(Fault::Kind kind) {
   return kind == Fault::Kind::bitflip || kind == Fault::Kind::nan || kind == Fault::Kind::inf;
 }
@@ -79,6 +100,8 @@ Fault fault_in_group(const Options& of_group, const std::vector<int>& groups, in
   const int first = groups[static_cast<size_t>(out.rank)];
   if (first != groups[static_cast<size_t>(rank)]) return {};
   out.rank = static_cast<int>(std::count(groups.begin(), groups.begin() + out.rank, first));
+  if (out.kind == Fault::Kind::weight && of_group.layout.data < 2) return {};  // nobody compares
+  if (out.kind == Fault::Kind::slow && of_group.layout.data * of_group.layout.tensor < 2) return {};
   const Stage stage = of_group.stage(out.rank);
   const bool computes =
       out.layer >= stage.first_layer() && out.layer < stage.first_layer() + stage.layers();
@@ -147,6 +170,7 @@ std::vector<ScalingPoint> scaling_points(const Params& params, const Options& al
       if (problems.empty()) check_groups(out.back(), all, place, problems);
     }
   }
+  if (problems.empty()) check_placement(levels, all, place, problems);
   if (!problems.empty()) throw UsageError("clusterbench train", problems);
   return out;
 }

@@ -126,14 +126,15 @@ class ScalingRun {
         groups_of(point.level, job_.place, all_.layout.tensor * all_.layout.pipeline);
     if (point.level == Level::all) return train_as(point, job_, groups);
     const double begin = monotonic_seconds();
-    PartContext part(job_, groups[static_cast<size_t>(job_.comm.rank())]);
+    std::optional<PartContext> part;
     std::exception_ptr thrown;
     Said failure;
     Record record;
     Outcomes mine = with_numbers;
     try {
-      record = train_as(point, part.context(), groups);
-      if (!has_numbers(record, part.context().comm.is_root())) mine = without_numbers;
+      part.emplace(job_, groups[static_cast<size_t>(job_.comm.rank())]);
+      record = train_as(point, part->context(), groups);
+      if (!has_numbers(record, part->context().comm.is_root())) mine = without_numbers;
     } catch (const Interrupted&) {
       mine = level_interrupted;
     } catch (const std::exception& e) {
@@ -144,7 +145,7 @@ class ScalingRun {
     const Outcomes worst = meet_behind_level(job_, mine, failure, monotonic_seconds() - begin);
     if (worst == level_interrupted) throw Interrupted();
     if (thrown) std::rethrow_exception(thrown);
-    if (worst == with_numbers) keep_rate(point, record, part.context().comm.is_root());
+    if (worst == with_numbers) keep_rate(point, record, part->context().comm.is_root());
     return record;
   }
 

@@ -110,7 +110,8 @@ Session::Session(Context& context, const Options& options, Trainer<float>& train
                  Backend<float>& backend)
     : context_(context), options_(options), trainer_(trainer), backend_(backend) {
   if (!options.checkpoint_dir.empty())
-    checkpoints_.emplace(options.checkpoint_dir, context.comm.rank(), options.identity());
+    checkpoints_.emplace(options.checkpoint_dir, context.comm.rank(), options.identity(),
+                         [&context] { context.watchdog.alive(); });
   trainer.tell_of_micro_batches([&context] { context.watchdog.alive(); });
 }
 
@@ -313,9 +314,12 @@ void Session::share_computing(Trained& measured) {
 
 Trained Session::train() {
   Trained out;
-  if (checkpoints_) together([&] { checkpoints_->require_writable(); });
+  // A resume removes what a killed process of the same number, as in a container, was writing.
+  const auto require_writable = [&] { together([&] { checkpoints_->require_writable(); }); };
+  if (checkpoints_ && !options_.resume) require_writable();
   if (options_.resume) resume(out);
   if (checkpoints_) together([&] { checkpoints_->require_own(options_.resume); });
+  if (options_.resume) require_writable();
   SamplePlan plan{.what = "training step", .spans = kSpans};
   plan.warm_up_seconds = 1e9;
   plan.warm_up_samples = static_cast<uint64_t>(options_.warm_up);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -115,9 +117,11 @@ void FileStream::wait_for_one() {
     set_direct(fd_, false);
     direct_ = false;
     alignment_ = 1;
+  } else if (ended.result == -EAGAIN) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   } else if (ended.result == 0) {
     throw_not_written(path_, EIO);
-  } else if (ended.result < 0 && ended.result != -EINTR && ended.result != -EAGAIN) {
+  } else if (ended.result < 0 && ended.result != -EINTR) {
     throw_not_written(path_, static_cast<int>(-ended.result));
   }
   block.done += static_cast<size_t>(std::max<int64_t>(0, ended.result));

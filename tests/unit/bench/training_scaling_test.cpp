@@ -158,10 +158,24 @@ TEST_CASE("a fault is planted in the group of its rank, which counts from 0 ther
   CHECK(fault_at("nan@6:1", Level::host, 5).rank == 2);
   CHECK(fault_at("nan@6:1", Level::host, 5).layer == 1);
   CHECK(fault_at("nan@6:1", Level::host, 3).kind == Kind::none);
-  CHECK(fault_at("slow@6", Level::replica, 6).kind == Kind::slow);
-  CHECK(fault_at("slow@6", Level::replica, 6).rank == 0);
+  CHECK(fault_at("slow@6", Level::host, 6).kind == Kind::slow);
+  CHECK(fault_at("slow@6", Level::host, 6).rank == 2);
+  // Alone, nobody would find them.
+  CHECK(fault_at("slow@6", Level::replica, 6).kind == Kind::none);
+  CHECK(fault_at("weight@6", Level::replica, 6).kind == Kind::none);
+  CHECK(fault_at("weight@6", Level::host, 6).kind == Kind::weight);
   // Of eight ranks in two stages rank 6 computes the second layer; of a pair it computes the first.
   CHECK(fault_at("nan@6", Level::all, 0, "2").layer == 1);
   CHECK(fault_at("nan@6", Level::replica, 6, "2").kind == Kind::none);
-  CHECK(fault_at("slow@6", Level::replica, 7, "2").rank == 0);
+}
+
+TEST_CASE("replicas that lie on two hosts cannot be added up by hosts") {
+  const GivenParams shared{{"scaling", {"weak"}}, {"tp", {"2"}}};
+  const RankMap in_turns = places({0, 1, 0, 1});
+  CHECK(says(refusal_of(shared, in_turns),
+             "ranks 0 and 1 are of one replica and lie on n0 and n1"));
+  CHECK(refusal_of(shared, places({0, 0, 1, 1})) == "");
+  GivenParams without = shared;
+  without["level"] = {"host", "all"};
+  CHECK(refusal_of(without, in_turns) == "");
 }
