@@ -172,8 +172,8 @@ TEST_CASE("a fault is planted in the group of its rank, which counts from 0 ther
 TEST_CASE("replicas that lie on two hosts cannot be added up by hosts") {
   const GivenParams shared{{"scaling", {"weak"}}, {"tp", {"2"}}};
   const RankMap in_turns = places({0, 1, 0, 1});
-  CHECK(says(refusal_of(shared, in_turns),
-             "ranks 0 and 1 are of one replica and lie on n0 and n1"));
+  CHECK(
+      says(refusal_of(shared, in_turns), "ranks 0 and 1 are of one replica and lie on n0 and n1"));
   CHECK(refusal_of(shared, places({0, 0, 1, 1})) == "");
   GivenParams without = shared;
   without["level"] = {"host", "all"};
