@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -10,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "bench/cpu/memory.h"
-#include "core/clock.h"
+#include "bench/training/rank_values.h"
 #include "core/sha256.h"
 #include "core/stats.h"
 
@@ -23,18 +22,6 @@ struct Stopped {};
 constexpr double kStragglerLimit = 1.10;  // SuperBench's bar for training steps: −10 %
 constexpr double kFirstLossBand = 0.02;
 constexpr size_t kWindow = 10;  // steps whose mean counts: the loss of one alone is noise
-
-template <typename T>
-std::string bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-
-template <typename T>
-std::vector<T> values_of(const std::string& bytes) {
-  std::vector<T> out(bytes.size() / sizeof(T));
-  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
-  return out;
-}
 
 // Suspects as text between ranks.
 std::string packed(const std::vector<Suspect>& suspects) {
@@ -115,23 +102,6 @@ Session::Session(Context& context, const Options& options, Trainer<float>& train
   trainer.tell_of_micro_batches([&context] { context.watchdog.alive(); });
 }
 
-std::vector<std::span<float>> Session::arrays() const {
-  Parameters<float>& p = trainer_.parameters();
-  const auto state = static_cast<size_t>(p.state_count());
-  return {{p.weights(), static_cast<size_t>(p.count())}, {p.mean(), state}, {p.square(), state}};
-}
-
-std::vector<std::span<float>> Session::arrays_on_host() {
-  std::vector<std::span<float>> out = arrays();
-  if (backend_.on_host()) return out;
-  staged_.resize(out.size());
-  for (size_t i = 0; i < out.size(); ++i) {
-    staged_[i].resize(out[i].size());
-    out[i] = staged_[i];
-  }
-  return out;
-}
-
 // Collective. What fails on one rank fails on all, so that nobody waits for it.
 void Session::together(const std::function<void()>& call) {
   Said failure;
@@ -141,63 +111,6 @@ void Session::together(const std::function<void()>& call) {
     failure = said("said.of", context_.who(), e.said());
   }
   throw_where_failed(context_.comm, failure);
-}
-
-// The newest step of which every rank has a whole checkpoint: a rank that was killed while it wrote
-// has an older one.
-void Session::resume(Trained& measured) {
-  int64_t common = -1;
-  std::vector<std::vector<int64_t>> all;
-  for (const std::string& blob : context_.comm.gather(bytes_of(checkpoints_->whole())))
-    all.push_back(values_of<int64_t>(blob));
-  if (!all.empty()) {
-    for (const int64_t steps : all.front()) {
-      const bool everywhere = std::all_of(all.begin(), all.end(), [&](const auto& of_rank) {
-        return std::find(of_rank.begin(), of_rank.end(), steps) != of_rank.end();
-      });
-      if (everywhere) common = std::max(common, steps);
-    }
-  }
-  common = static_cast<int64_t>(context_.comm.max(static_cast<double>(common)));
-  if (common < 0) throw Error(said("train.no_whole_checkpoint", options_.checkpoint_dir));
-  if (options_.steps - common <= options_.warm_up)
-    throw Error(said("train.nothing_left", common, options_.steps, options_.warm_up));
-  together([&] {
-    const auto staged = arrays_on_host(), own = arrays();
-    checkpoints_->load(common, staged);
-    for (size_t i = 0; i < own.size() && !backend_.on_host(); ++i)
-      backend_.put(own[i].data(), staged[i].data(), static_cast<int64_t>(own[i].size()));
-  });
-  trainer_.resume_at(common);
-  done_ = measured.resumed_at = common;
-}
-
-void Session::save_checkpoint(Trained& measured) {
-  context_.watchdog.note(fmt::format("checkpoint after step {}", done_));
-  std::vector<std::span<const float>> state;
-  measured.checkpoint_bytes = 0;
-  const double start = monotonic_seconds();
-  const auto staged = arrays_on_host(), own = arrays();
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (!backend_.on_host())
-      backend_.look(staged[i].data(), own[i].data(), static_cast<int64_t>(own[i].size()));
-    state.emplace_back(staged[i]);
-    measured.checkpoint_bytes += static_cast<int64_t>(own[i].size_bytes());
-  }
-  double host = monotonic_seconds() - start, storage = 0;
-  // No step begins before the last rank's file is on its device.
-  together([&] {
-    const Saved saved = checkpoints_->save(done_, state);
-    host += saved.host_seconds;
-    storage = saved.storage_seconds;
-    measured.checkpoint_how = saved.how;
-  });
-  const double stall = monotonic_seconds() - start;
-  measured.checkpoint_seconds.push_back(stall);
-  measured.checkpoint_host_seconds.push_back(host);
-  measured.checkpoint_storage_seconds.push_back(storage);
-  measured.checkpoint_wait_seconds.push_back(stall - host - storage);
-  context_.watchdog.progress();
 }
 
 std::string Session::digest_of_weights() {
@@ -314,12 +227,7 @@ void Session::share_computing(Trained& measured) {
 
 Trained Session::train() {
   Trained out;
-  // A resume removes what a killed process of the same number, as in a container, was writing.
-  const auto require_writable = [&] { together([&] { checkpoints_->require_writable(); }); };
-  if (checkpoints_ && !options_.resume) require_writable();
-  if (options_.resume) resume(out);
-  if (checkpoints_) together([&] { checkpoints_->require_own(options_.resume); });
-  if (options_.resume) require_writable();
+  if (checkpoints_) begin_checkpoints(out);
   SamplePlan plan{.what = "training step", .spans = kSpans};
   plan.warm_up_seconds = 1e9;
   plan.warm_up_samples = static_cast<uint64_t>(options_.warm_up);

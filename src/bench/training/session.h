@@ -48,6 +48,7 @@ class Session {
 
  private:
   void together(const std::function<void()>& call);
+  void begin_checkpoints(Trained& measured);
   void resume(Trained& measured);
   void save_checkpoint(Trained& measured);
   std::string digest_of_weights();
