@@ -262,7 +262,8 @@ endforeach()
 # ---- pytest: each tests/<kind>/test_*.py is one test with label <kind> ----
 # Seconds; a kind that is not named here has 300. Kinds in cb_serial want the machine for themselves.
 # With ctest --parallel 8 two of them run beside each other, and eight of the unit tests, which mostly wait.
-set(cb_timeout_labs 900)
+set(cb_timeout_labs 1800)
+set(cb_timeout_mpi 900)
 set(cb_timeout_attack 900) # two thousand campaigns, also beside other work
 set(cb_slots 4)
 set(cb_serial labs mpi)
