@@ -106,13 +106,18 @@ void check_fault(Options& o, Problems& problems) {
   }
   if (kind == Kind::bitflip && o.twin_every == 0)
     refuse("only twin steps find a flipped bit, and --twin-every 0 makes none");
-  if (kind == Kind::weight && (o.layout.data < 2 || o.hash_every == 0))
+  if (kind == Kind::weight && (!has_witness(kind, o.layout) || o.hash_every == 0))
     refuse("a weight is compared between replicas: it takes two of them, and --hash-every above 0");
-  if (kind == Kind::slow && o.layout.data * o.layout.tensor < 2)
+  if (kind == Kind::slow && !has_witness(kind, o.layout))
     refuse("a slow rank is compared with others of its stage: it takes two of them");
 }
 
 }  // namespace
+
+bool has_witness(Fault::Kind kind, const Layout& layout) {
+  if (kind == Fault::Kind::weight) return layout.data > 1;
+  return kind != Fault::Kind::slow || layout.data * layout.tensor > 1;
+}
 
 Shape shape_of(const Params& params) {
   Shape out = *find_shape(params.text("model"));

@@ -45,6 +45,9 @@ void check_options(const Params& params, Problems& problems);
 // Throws UsageError, on every rank alike, if the ranks cannot share the work in that way.
 Options options_of(const Params& params, int ranks);
 
+// Whether there is another rank that a rank with this fault is compared with, where it needs one.
+bool has_witness(Fault::Kind kind, const Layout& layout);
+
 // "KIND@RANK[:LAYER]", or "RANK" for a flipped bit. Nothing for other texts.
 std::optional<Fault> parse_fault(std::string_view text);
 

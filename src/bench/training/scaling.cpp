@@ -100,8 +100,7 @@ Fault fault_in_group(const Options& of_group, const std::vector<int>& groups, in
   const int first = groups[static_cast<size_t>(out.rank)];
   if (first != groups[static_cast<size_t>(rank)]) return {};
   out.rank = static_cast<int>(std::count(groups.begin(), groups.begin() + out.rank, first));
-  if (out.kind == Fault::Kind::weight && of_group.layout.data < 2) return {};  // nobody compares
-  if (out.kind == Fault::Kind::slow && of_group.layout.data * of_group.layout.tensor < 2) return {};
+  if (!has_witness(out.kind, of_group.layout)) return {};
   const Stage stage = of_group.stage(out.rank);
   const bool computes =
       out.layer >= stage.first_layer() && out.layer < stage.first_layer() + stage.layers();

@@ -19,13 +19,29 @@ namespace {
 
 constexpr int64_t kRows = 9, kEdge = 16;
 
-// Products of kRows equal rows by a matrix of equal elements: each element of C is 16·a·w.
-struct OneProduct {
-  OneProduct() {
+struct OnGpu {
+  explicit OnGpu(const CudaSettings& settings) {
     const auto opened = cublaslt::open();
     REQUIRE(std::holds_alternative<cublaslt::Library>(opened));
     cuda::select(0);
-    gpu = cuda_backend(std::get<cublaslt::Library>(opened), {.bf16 = true});
+    gpu = cuda_backend(std::get<cublaslt::Library>(opened), settings);
+  }
+  // Kernels and products of a call.
+  int computed(const std::function<void()>& call) const {
+    void* const stream = gpu->queue().stream().handle();
+    gpu->finish();
+    const int before = fake_cuda_computed(stream);
+    call();
+    gpu->finish();
+    return fake_cuda_computed(stream) - before;
+  }
+
+  std::unique_ptr<GpuBackend> gpu;
+};
+
+// Products of kRows equal rows by a matrix of equal elements: each element of C is 16·a·w.
+struct OneProduct : OnGpu {
+  OneProduct() : OnGpu({.bf16 = true}) {
     a = gpu->allocate(kRows * kEdge), w = gpu->allocate(kEdge * kEdge),
     c = gpu->allocate(kRows * kEdge);
     put(a.get(), kRows * kEdge, 1);
@@ -45,17 +61,7 @@ struct OneProduct {
     gpu->look(&out, c.get(), 1);
     return out;
   }
-  // Kernels and products of a call.
-  int computed(const std::function<void()>& call) const {
-    void* const stream = gpu->queue().stream().handle();
-    gpu->finish();
-    const int before = fake_cuda_computed(stream);
-    call();
-    gpu->finish();
-    return fake_cuda_computed(stream) - before;
-  }
 
-  std::unique_ptr<GpuBackend> gpu;
   std::shared_ptr<float[]> a, w, c;
 };
 
@@ -170,12 +176,8 @@ namespace {
 constexpr int64_t kTokens = 48, kOut = 80, kIn = 64;
 
 // A layer's matrix and its three products in eight bits, with what they should be.
-struct LayerInEightBits {
-  LayerInEightBits() {
-    const auto opened = cublaslt::open();
-    REQUIRE(std::holds_alternative<cublaslt::Library>(opened));
-    cuda::select(0);
-    gpu = cuda_backend(std::get<cublaslt::Library>(opened), {.bf16 = true, .fp8 = true});
+struct LayerInEightBits : OnGpu {
+  LayerInEightBits() : OnGpu({.bf16 = true, .fp8 = true}) {
     x = made(kTokens, kIn, 1), w = made(kOut, kIn, 2), dy = made(kTokens, kOut, 3);
     y = gpu->allocate(kTokens * kOut), dx = gpu->allocate(kTokens * kIn);
     dw = gpu->allocate(kOut * kIn);
@@ -217,16 +219,7 @@ struct LayerInEightBits {
     gpu->matmul(
         {{kOut, kIn, kTokens}, dy.get(), kOut, true, x.get(), kIn, false, dw.get(), kIn, 1, 1});
   }
-  int computed(const std::function<void()>& call) const {
-    void* const stream = gpu->queue().stream().handle();
-    gpu->finish();
-    const int before = fake_cuda_computed(stream);
-    call();
-    gpu->finish();
-    return fake_cuda_computed(stream) - before;
-  }
 
-  std::unique_ptr<GpuBackend> gpu;
   std::shared_ptr<float[]> x, w, dy, y, dx, dw;
 };
 
