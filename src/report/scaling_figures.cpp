@@ -1,9 +1,12 @@
 #include "report/scaling_figures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/stats.h"
 #include "core/units.h"
@@ -18,6 +21,7 @@ struct ScaledGroups {
   std::string worst;                 // the group with the least
   size_t trained = 0;                // groups, and ranks of all of them
   size_t ranks = 0;
+  size_t measured = 1;  // jobs and attempts with efficiencies, of which these are the worst
 
   double ranks_of_group() const {
     return static_cast<double>(ranks) / static_cast<double>(trained);
@@ -55,10 +59,12 @@ ScaledLevels levels_of(const Campaign& campaign, const Step& step, const std::st
       ScaledGroups groups = groups_of_record(record);
       if (groups.trained == 0 || groups.ranks == 0) continue;
       // Of several attempts or jobs the worst is shown; one without efficiencies is none of them.
-      const auto [known, is_new] = out.try_emplace(groups.ranks_of_group(), groups);
-      if (!is_new && !groups.efficiencies.empty() &&
-          (known->second.efficiencies.empty() || groups.least() < known->second.least()))
-        known->second = std::move(groups);
+      const auto [place, is_new] = out.try_emplace(groups.ranks_of_group(), groups);
+      if (is_new || groups.efficiencies.empty()) continue;
+      ScaledGroups& known = place->second;
+      if (!known.efficiencies.empty()) groups.measured = known.measured + 1;
+      if (known.efficiencies.empty() || groups.least() < known.least()) known = groups;
+      known.measured = groups.measured;
     }
   }
   const auto smallest = out.begin();
@@ -71,7 +77,8 @@ ScaledLevels levels_of(const Campaign& campaign, const Step& step, const std::st
 std::string share_words(double share) { return format_value(share, "share"); }
 
 std::string level_sentence(double ranks, const ScaledGroups& groups, const Texts& t) {
-  const std::string size = std::to_string(static_cast<int64_t>(ranks));
+  // The mean, where groups differ.
+  const std::string size = fmt::format("{:.{}f}", ranks, ranks == std::floor(ranks) ? 0 : 1);
   if (groups.efficiencies.empty()) return t("chart.scaling.base", size);
   if (groups.efficiencies.size() == 1)
     return t("chart.scaling.single", size, share_words(groups.least()));
@@ -91,6 +98,8 @@ Figure scaling_figure(const char* title, const ScaledLevels& levels, const Step&
     chart.typical.push_back({ranks, groups.typical()});
     chart.ceiling.push_back({ranks, 1});
     caption += level_sentence(ranks, groups, t) + t.gap();
+    if (groups.measured > 1)
+      caption += t("chart.scaling.measured", std::to_string(groups.measured)) + t.gap();
   }
   return {std::move(chart), t(title, step.id), caption + t("chart.scaling.axis")};
 }

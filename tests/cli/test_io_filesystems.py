@@ -73,6 +73,39 @@ def test_a_device_that_fails_in_the_middle(small_tmpfs, disk, rw):
         run("umount", "-l", where)
 
 
+@pytest.fixture
+def journals_data(disk):
+    """An ext4 that takes O_DIRECT and writes through the page cache and its journal, and says so to statx."""
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 1):
+        pytest.skip("the kernel does not tell whether a file has direct IO")
+    image, where = disk / "image", disk / "mnt"
+    where.mkdir()
+    with open(image, "wb") as f:
+        f.truncate(96 << 20)
+    made = run("/usr/sbin/mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=1,nodiscard", image)
+    assert made.returncode == 0, made.stderr
+    if run("mount", "-o", "loop,data=journal", image, where).returncode:
+        pytest.skip("loop mounts are not permitted here")
+    yield where
+    run("umount", "-l", where)
+
+
+def test_a_file_system_that_buffers_direct_io_is_not_measured_as_direct(journals_data):
+    refused = io("--dir", journals_data, "--size", "16M", expect=4)
+    assert "mnt has no direct IO for this file" in refused.stderr and "next: use --no-direct" in refused.stderr
+    io("--dir", journals_data, "--size", "16M", "--no-direct")
+    assert left(journals_data) == []
+
+
+def test_a_checkpoint_there_says_that_it_went_through_the_page_cache(journals_data, tmp_path):
+    out = tmp_path / "t.json"
+    done = run(BIN, "train", "--library", "builtin", "--threads", "1", "--steps", "4", "--warm-up-steps", "1", "--checkpoint-dir", journals_data,
+               "--checkpoint-every", "3", "--json", out)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record, = json.loads(out.read_text())["records"]
+    assert record["facts"]["checkpoint_path"].startswith("page cache, "), record["facts"]
+
+
 # ---- io_uring forbidden or absent ----
 
 def forbid_io_uring():

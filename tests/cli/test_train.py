@@ -196,6 +196,21 @@ def test_a_full_disk_costs_no_checkpoint_that_is_there(tmp_path):
         subprocess.run(["umount", "-l", small], check=False)
 
 
+@pytest.mark.parametrize("vocabulary, ends", [(32768, 0), (2048, 124)])
+def test_a_flush_is_no_hang_as_long_as_the_bytes_explain_it(tmp_path, monkeypatch, vocabulary, ends):
+    """101 MB may take 10 s beyond --stall, 6 MB 0.6 s."""
+    if b"__asan_init" in open(BINARY, "rb").read():
+        pytest.skip("a sanitizer wants to be loaded first")
+    source, library = tmp_path / "slow.c", tmp_path / "slow.so"
+    source.write_text("#include <unistd.h>\nint fsync(int f) { (void)f; sleep(6); return 0; }")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    done = train("--hidden", 128, "--layers", 2, "--vocabulary", vocabulary, "--sequence", 16, "--steps", 4, "--warm-up-steps", 1,
+                 "--twin-every", 0, "--checkpoint-dir", tmp_path, "--checkpoint-every", 3, "--stall", "3s")
+    assert done.returncode == ends, done.stdout + done.stderr
+    assert ("checkpoint after step 3" in done.stderr) == (ends == 124)
+
+
 def test_a_training_that_is_killed_while_it_writes_goes_on_from_the_file_before(tmp_path):
     command = [BINARY, "train", "--library", "builtin", "--threads", "1", "--twin-every", "0", "--checkpoint-dir", tmp_path,
                "--checkpoint-every", "5", "--steps", "100000", *WIDE]

@@ -90,6 +90,12 @@ void Watchdog::alive() noexcept {
   last_progress_.store(monotonic_seconds(), std::memory_order_relaxed);
 }
 
+void Watchdog::count_from(uint64_t steps) noexcept {
+  iterations_ = steps;
+  entered_ = steps;
+  alive();
+}
+
 void Watchdog::bound(double seconds) {
   const std::lock_guard lock(mutex_);
   const double now = monotonic_seconds();

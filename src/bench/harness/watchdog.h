@@ -52,6 +52,9 @@ class Watchdog {
   // Moves inside a step, or outside of all: not idle, but no step is counted. Ranks do such things
   // in different numbers, and who is behind is told by equal numbers of steps.
   void alive() noexcept;
+  // All ranks have met, and count from `steps` on: what they did apart, in different numbers, makes
+  // nobody behind. The same number on every rank.
+  void count_from(uint64_t steps) noexcept;
 
   // For its life another limit of idleness than arm()'s. Its begin and its end are progress.
   class IdleLimit {

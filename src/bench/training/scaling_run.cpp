@@ -63,10 +63,11 @@ Outcomes meet_behind_level(const Context& job, Outcomes mine, const Said& failur
       failure.empty() ? kSlowestGroup * took : std::numeric_limits<double>::infinity();
   const Watchdog::Bounded waiting(watchdog, patience);
   const auto all = job.comm.start_max(mine);
-  for (;;) {
-    if (const auto worst = all->result()) return static_cast<Outcomes>(*worst);
-    std::this_thread::sleep_for(kAskEvery);
-  }
+  std::optional<double> worst;
+  while (!(worst = all->result())) std::this_thread::sleep_for(kAskEvery);
+  const double furthest = job.comm.max(static_cast<double>(watchdog.state().iterations));
+  watchdog.count_from(static_cast<uint64_t>(furthest));
+  return static_cast<Outcomes>(*worst);
 }
 
 const Metric* group_rate(const Record& record) { return record.find("tokens_per_second"); }

@@ -72,6 +72,7 @@ class Session {
   std::map<std::string, std::vector<Suspect>> found_;
   int64_t done_ = 0;
   std::optional<Checkpoints> checkpoints_;
+  double patience_ = 0;                     // seconds that a checkpoint may take
   std::vector<std::vector<float>> staged_;  // what a checkpoint holds, where the device's memory
                                             // is not the host's
 };

@@ -8,6 +8,22 @@
 #include "core/clock.h"
 
 namespace cb::training {
+namespace {
+
+// Storage that is slower is taken to hang. Until then ranks may stand: they flush, or wait for the
+// one whose file is the last.
+constexpr double kSlowestStorage = 10e6;  // bytes per second of a rank
+// Two files are read to know them, again to compare ranks, and one of them to be loaded.
+constexpr double kReadsOfResume = 5;
+
+}  // namespace
+
+// Collective. Seconds that one checkpoint of the rank with the most data may take.
+double Session::checkpoint_patience() {
+  double bytes = 0;
+  for (const auto& array : arrays()) bytes += static_cast<double>(array.size_bytes());
+  return context_.comm.max(bytes) / kSlowestStorage;
+}
 
 std::vector<std::span<float>> Session::arrays() const {
   Parameters<float>& p = trainer_.parameters();
@@ -29,6 +45,8 @@ std::vector<std::span<float>> Session::arrays_on_host() {
 // Collective. A resume removes what a killed process of the same number, as in a container, was
 // writing, and looks only then whether it can write.
 void Session::begin_checkpoints(Trained& measured) {
+  patience_ = checkpoint_patience();
+  const Watchdog::Bounded reading(context_.watchdog, kReadsOfResume * patience_);
   const auto require_writable = [&] { together([&] { checkpoints_->require_writable(); }); };
   if (!options_.resume) require_writable();
   if (options_.resume) resume(measured);
@@ -67,6 +85,7 @@ void Session::resume(Trained& measured) {
 
 void Session::save_checkpoint(Trained& measured) {
   context_.watchdog.note(fmt::format("checkpoint after step {}", done_));
+  const Watchdog::Bounded saving(context_.watchdog, patience_);
   std::vector<std::span<const float>> state;
   measured.checkpoint_bytes = 0;
   const double start = monotonic_seconds();

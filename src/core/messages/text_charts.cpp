@@ -95,6 +95,7 @@ constexpr TextRow kChartTexts[] = {
     {"chart.scaling.base", "{0} rank(s): what the others are compared with.", "{0} 个进程：其余各级的比较基准。"},
     {"chart.scaling.single", "{0} ranks: {1}.", "{0} 个进程：{1}。"},
     {"chart.scaling.several", "{0} ranks: {1} in the worst group ({2}), {3} in the median one.", "{0} 个进程：最差的一组（{2}）为 {1}，中位的一组为 {3}。"},
+    {"chart.scaling.measured", "The worst of {0} measurements is shown.", "所示为 {0} 次测量中最差的一次。"},
     {"chart.scaling.axis", "Scaling efficiency over the ranks that train together.", "横轴为一起训练的进程数，纵轴为扩展效率。"},
     {"chart.timeline.events.many", "{0} events: a counter grew where a dashed line stands.", "{0} 个事件：虚线处计数器增长。"},
     {"col.system", "System", "整机"},

@@ -10,8 +10,10 @@ namespace cb {
 Alignment direct_alignment(int fd, const FsRoot& fs) {
   struct statx st {};
   const bool known = ::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0;
-  if (known && (st.stx_mask & STATX_DIOALIGN) != 0 && st.stx_dio_offset_align > 0)
+  if (known && (st.stx_mask & STATX_DIOALIGN) != 0) {
+    if (st.stx_dio_offset_align == 0) return {.how = "statx", .refused = true};
     return {st.stx_dio_offset_align, st.stx_dio_mem_align, "statx"};
+  }
   const bool is_device = (st.stx_mode & S_IFMT) == S_IFBLK;
   const std::string node =
       fmt::format("/sys/dev/block/{}:{}", is_device ? st.stx_rdev_major : st.stx_dev_major,

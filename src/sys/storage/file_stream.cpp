@@ -14,7 +14,6 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "sys/storage/direct_io.h"
 #include "sys/storage/uring.h"
 
 namespace cb {
@@ -56,7 +55,7 @@ FileStream::FileStream(int fd, std::filesystem::path path, const FileStreamPlan&
       direct_(plan.direct && !in_memory_ && set_direct(fd, true)),
       buffers_(slots_of(plan), plan.block_bytes),
       blocks_(slots_of(plan)) {
-  if (direct_) alignment_ = direct_alignment(fd, fs).offset;
+  if (direct_) take_alignment(direct_alignment(fd, fs));
   reserve(fd, path_, plan.bytes);
   for (size_t slot = blocks_.size(); slot-- > 1;) free_.push_back(slot);
   blocks_[0].length = plan.head_bytes;
@@ -68,6 +67,17 @@ FileStream::FileStream(int fd, std::filesystem::path path, const FileStreamPlan&
     }
   }
   if (!writes_) writes_ = thread_writes(fd);
+}
+
+void FileStream::take_alignment(const Alignment& alignment) {
+  alignment_ = alignment.offset;
+  if (alignment.refused) write_buffered();
+}
+
+void FileStream::write_buffered() {
+  set_direct(fd_, false);
+  direct_ = false;
+  alignment_ = 1;
 }
 
 void FileStream::add(std::string_view bytes) {
@@ -114,9 +124,7 @@ void FileStream::wait_for_one() {
   Block& block = blocks_[ended.tag];
   if (ended.result == -EINVAL && block.direct) {
     // A file system that takes the flag and refuses the writes, of which several may be under way.
-    set_direct(fd_, false);
-    direct_ = false;
-    alignment_ = 1;
+    write_buffered();
   } else if (ended.result == -EAGAIN) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   } else if (ended.result == 0) {

@@ -11,6 +11,7 @@
 #include "core/messages/said.h"
 #include "sys/os/fs_root.h"
 #include "sys/storage/block_writes.h"
+#include "sys/storage/direct_io.h"
 #include "sys/storage/slot_buffers.h"
 
 namespace cb {
@@ -54,6 +55,8 @@ class FileStream {
     bool direct = false;  // how its write was begun
   };
 
+  void take_alignment(const Alignment& alignment);
+  void write_buffered();
   void close_block();
   void begin(size_t slot);
   void wait_for_one();

@@ -19,8 +19,8 @@ constexpr size_t kMinForLargePages = kLargePage / 2;
 
 [[noreturn]] void throw_no_memory(size_t slots, uint64_t slot_bytes) {
   throw Error(
-      fmt::format("no memory for {} buffers of {} bytes: {}; next: fewer or smaller ones, by "
-                  "--queue-depth, --threads and --block-size, or free memory",
+      fmt::format("no memory for {} buffers of {} bytes: {}; next: free memory; io needs "
+                  "less with a lower --queue-depth, --threads or --block-size",
                   slots, slot_bytes, std::strerror(errno)));
 }
 

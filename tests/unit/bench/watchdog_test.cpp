@@ -149,3 +149,16 @@ TEST_CASE("disarmed it never expires, and it ends at once") {
   }
   CHECK(std::chrono::steady_clock::now() - start < 3s);
 }
+
+TEST_CASE("ranks that did different numbers of steps apart count alike once they have met") {
+  WatchedRun few, many;
+  for (WatchedRun* w : {&few, &many}) w->watchdog.arm("x", 60, 60);
+  few.watchdog.progress();
+  for (int i = 0; i < 9; ++i) many.watchdog.progress();
+  for (WatchedRun* w : {&few, &many}) w->watchdog.count_from(9);
+  few.watchdog.enter();
+  CHECK(few.watchdog.state().entered == 10);
+  CHECK(few.watchdog.state().iterations == 9);
+  CHECK(many.watchdog.state().entered == 9);
+  CHECK(many.watchdog.state().iterations == 9);
+}

@@ -70,10 +70,21 @@ TEST_CASE("a level that is not compared is no point, and without any there is no
   CHECK(figures_of_levels({Record{.case_name = "train"}}).empty());
 }
 
-TEST_CASE("of two jobs of a step the worse level is shown") {
+TEST_CASE("of several jobs of a step the worst level is shown, which the figure says") {
   const auto figures =
       figures_of_levels({level_record("weak", 2, 1, {}), level_record("weak", 1, 2, {0.9}),
-                         level_record("weak", 2, 1, {}), level_record("weak", 1, 2, {0.8})});
+                         level_record("weak", 2, 1, {}), level_record("weak", 1, 2, {0.8}),
+                         level_record("weak", 1, 2, {}), level_record("weak", 1, 2, {0.95})});
   REQUIRE(figures.size() == 1);
   CHECK(std::get<CurveChart>(figures[0].chart).worst.back()[1] == 0.8);
+  CHECK(shows(figures[0], "2 ranks: 80.0 %. The worst of 3 measurements is shown."));
+}
+
+TEST_CASE("hosts of two and of three ranks stand at their mean") {
+  Record hosts = level_record("weak", 2, 2, {0.9, 0.8});
+  hosts.add("forward_seconds", hosts.entity({"n1", "rank", "2"}), {0.1});
+  const auto figures = figures_of_levels({level_record("weak", 5, 1, {}), hosts});
+  REQUIRE(figures.size() == 1);
+  CHECK(std::get<CurveChart>(figures[0].chart).worst.back() == Point{2.5, 0.8});
+  CHECK(shows(figures[0], "2.5 ranks: 80.0 % in the worst group (n1)"));
 }
