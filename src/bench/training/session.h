@@ -48,6 +48,7 @@ class Session {
 
  private:
   void together(const std::function<void()>& call);
+  double checkpoint_patience();
   void begin_checkpoints(Trained& measured);
   void resume(Trained& measured);
   void save_checkpoint(Trained& measured);
