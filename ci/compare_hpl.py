@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""lu and the HPL within Debian's hpcc, or cg and an HPCG, in turn: the same size and number of cores, GFLOP/s of each.
+"""lu and an HPL (that within Debian's hpcc, or --hpl), or cg and an HPCG, in turn: the same size and number of cores, GFLOP/s of each.
 
   compare_hpl.py --binary build/release/bin/clusterbench --order 8000 --rounds 5
+  compare_hpl.py --binary build/release/bin/clusterbench --hpl /opt/hpl/bin/xhpl --order 20000 --rounds 3
   compare_hpl.py --binary build/release/bin/clusterbench --hpcg /opt/hpcg/xhpcg --edge 64 --cores 1
 
-hpcc runs under mpirun with one process a core and one thread a process; lu runs in one process with one thread a core.
+HPL runs under mpirun with one process a core and one thread a process; lu runs in one process with one thread a core.
 Before each pair a product of that order is measured by gemm; lu goes first in odd rounds, HPL in even ones. HPCG and cg have a process
 and a cube for each core; HPCG's figure is its rating. At least three rounds. Prints each
 round, then of each side and of the ratios within a round the median, the least and the greatest.
@@ -50,7 +51,7 @@ def runs_of(options):
                          "--processes", options.cores, "--threads", 1)}
     return {"gemm": (1, "gemm", "--size", min(options.order, 4096), "--threads", options.cores, "--iterations", 3),
             "lu": (1, "lu", "--size", options.order, "--threads", options.cores, "--iterations", 1),
-            "HPL": (1, "external", "--kind", "hpcc", "--program", "hpcc", "--order", options.order, "--block", options.block,
+            "HPL": (1, "external", "--kind", "hpl" if options.hpl else "hpcc", "--program", options.hpl or "hpcc", "--order", options.order, "--block", options.block,
                     "--processes", options.cores, "--threads", 1)}
 
 
@@ -73,14 +74,15 @@ def main():
     parser.add_argument("--binary", required=True)
     parser.add_argument("--order", type=int, default=8000)
     parser.add_argument("--block", type=int, default=192, help="of HPL")
+    parser.add_argument("--hpl", metavar="PROGRAM", help="an xhpl in place of hpcc, which takes its time for other tests too")
     parser.add_argument("--hpcg", metavar="PROGRAM", help="an xhpcg, whose other side is cg")
     parser.add_argument("--edge", type=int, default=64, help="of the cube of a process of HPCG and a rank of cg")
     parser.add_argument("--duration", default="20s", help="of HPCG")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    if not options.hpcg and shutil.which("hpcc") is None:
-        sys.exit("hpcc is not installed: apt-get install hpcc")
+    if not options.hpcg and not options.hpl and shutil.which("hpcc") is None:
+        sys.exit("hpcc is not installed: apt-get install hpcc, or name an xhpl by --hpl")
     if options.rounds < MIN_ROUNDS:
         parser.error(f"--rounds {options.rounds}: fewer than {MIN_ROUNDS} have no spread")
     rounds = [one_round(options, number) for number in range(options.rounds)]

@@ -4,7 +4,9 @@
   compare_train.py --binary build/release/bin/clusterbench --python VENV/bin/python --rounds 5
   compare_train.py --device gpu --shapes slice-8b-4096   bf16 products, fp32 weights: autocast there, --dtype bf16 here
 
-VENV has torch. Prints tokens per second of each round and the ratio of the medians with its least and largest value.
+VENV has torch. Each goes first in every other round. Prints the median tokens per second of each round, and at the end two ratios: of the
+medians of the rounds, with the least and the largest ratio within a round; and of the fastest step of each side, which others that use the
+machine disturbed the least.
 """
 import argparse
 import json
@@ -83,11 +85,11 @@ def in_torch(shape, threads, steps, warm, device):
     return rates
 
 
-def torch_rate(python, name, threads, steps, warm, device):
+def torch_rates(python, name, threads, steps, warm, device):
     done = subprocess.run([python, __file__, "--in-torch", name, "--threads", str(threads), "--steps", str(steps),
                            "--warm", str(warm), "--device", device], check=True, capture_output=True, text=True,
                           env={**os.environ, "OMP_NUM_THREADS": str(threads)})
-    return statistics.median(json.loads(done.stdout))
+    return json.loads(done.stdout)
 
 
 def where(device, threads, library):
@@ -97,7 +99,7 @@ def where(device, threads, library):
     return ["--threads", str(threads), "--library", library]
 
 
-def own_rate(binary, name, steps, warm, options):
+def own_rates(binary, name, steps, warm, options):
     h, layers, heads, kv, d, f, vocabulary, s, b = SHAPES[name]
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "t.json")
@@ -108,20 +110,24 @@ def own_rate(binary, name, steps, warm, options):
         with open(out, encoding="utf-8") as file:
             record, = json.load(file)["records"]
     metric, = [m for m in record["metrics"] if m["name"] == "tokens_per_second"]
-    return metric["summary"]["median"]
+    return metric["samples"]
 
 
 def compare(args, name):
-    ours, theirs = [], []
-    for _ in range(args.rounds):
-        ours.append(own_rate(args.binary, name, args.steps, args.warm, where(args.device, args.threads, args.library)))
-        theirs.append(torch_rate(args.python, name, args.threads, args.steps, args.warm, args.device))
-        print(f"{name}: clusterbench {ours[-1]:.0f}, PyTorch {theirs[-1]:.0f} tokens/s", flush=True)
+    sides = {"clusterbench": lambda: own_rates(args.binary, name, args.steps, args.warm, where(args.device, args.threads, args.library)),
+             "PyTorch": lambda: torch_rates(args.python, name, args.threads, args.steps, args.warm, args.device)}
+    rounds = {side: [] for side in sides}  # tokens per second of each step
+    for number in range(args.rounds):
+        for side in list(sides)[::1 if number % 2 == 0 else -1]:
+            rounds[side].append(sides[side]())
+        print(f"{name}: " + ", ".join(f"{side} {statistics.median(rounds[side][-1]):.0f}" for side in sides) + " tokens/s", flush=True)
+    ours, theirs = ([statistics.median(steps) for steps in rounds[side]] for side in sides)
     ratios = [a / b for a, b in zip(ours, theirs)]
+    fastest = [max(rate for steps in rounds[side] for rate in steps) for side in sides]
     on = "one GPU" if args.device == "gpu" else f"{args.threads} threads"
     ratio = statistics.median(ours) / statistics.median(theirs)
-    print(f"{name}: {ratio:.3f} x PyTorch, {on} (rounds {min(ratios):.3f} to {max(ratios):.3f})",
-          flush=True)
+    print(f"{name}: {ratio:.3f} x PyTorch, {on} (rounds {min(ratios):.3f} to {max(ratios):.3f}); fastest steps {fastest[0]:.0f} and "
+          f"{fastest[1]:.0f} tokens/s, {fastest[0] / fastest[1]:.3f} x", flush=True)
     return ratio
 
 

@@ -1,5 +1,5 @@
 """The GPU cases that test_cuda_module.py does not run, over the table of each CUDA module: stand-in runtime, driver and NCCL. verbs --memory gpu
-is not among them: it needs RDMA devices."""
+is not among them: it needs RDMA devices (tests/labs/test_verbs_hosts_vm.py)."""
 
 import json
 import os

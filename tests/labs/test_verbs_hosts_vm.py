@@ -13,7 +13,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "vm"))
 from vm_lab import MOVING, OPEN_MPI, RDMA_MODULES, SOFT_ROCE_FLEET, VmLab  # noqa: E402
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
-STAND_IN = Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "bin/clusterbench_fake_gpu"
+BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
+STAND_IN = BUILD / "bin/clusterbench_fake_gpu"
+DRIVERS = {11: 12020, 13: 13000}  # one that takes this CUDA module
 HOSTS = ("h1", "h2", "h3", "h4")
 SCHEDULES = ("tournament", "shift", "incast", "one-to-many", "all-to-all", "bisection", "victim")
 RAILS = "h1:rxe0,h2:rxe1,h3:rxe2,h4:rxe3"
@@ -60,7 +62,7 @@ two gpu --memory gpu --test bandwidth
 gpus() {{ # gpus NAME WORDS_OF_H1 WORDS_OF_H2 OPTIONS…
   local name=$1
   printf 'case $(hostname) in h1) words="%s" ;; *) words="%s" ;; esac\n' "$2" "$3" >/root/gpus-$name
-  printf 'export CLUSTERBENCH_FAKE_CUDA="devices=2 $words"\nexec {STAND_IN} "$@"\n' >>/root/gpus-$name
+  printf 'export CLUSTERBENCH_FAKE_CUDA="devices=2 $words"\nexec %s "$@"\n' "${{PROGRAM:-{STAND_IN}}}" >>/root/gpus-$name
   shift 3
   timeout 100 mpirun --host h1:1,h2:1 sh /root/gpus-$name verbs --rails h1:rxe0,h2:rxe1 --memory gpu --iterations 20 --repetitions 1 \
     "$@" --quiet --json "$name.json" >"$name.out" 2>"$name.err"
@@ -72,6 +74,13 @@ if [ -x {STAND_IN} ]; then
   gpus gpus_wrong "" "flip@0=copy" --op write,send --test bandwidth --size 1M
   gpus gpus_small "" "memory=1000000" --op write --test bandwidth --size 32K
   gpus gpus_few "" "devices=1" --op write --test bandwidth --gpu 1
+  export CLUSTERBENCH_CUDA_LIBRARY={BUILD}/fake/libcuda.so.1
+  for module in {" ".join(f"{major}:{driver}" for major, driver in DRIVERS.items())}; do
+    export CLUSTERBENCH_CUDA_MODULE={BUILD}/fake/modules/libclusterbench_cuda${{module%:*}}.so
+    PROGRAM={BUILD}/bin/clusterbench_fake_modules gpus gpus_module_${{module%:*}} driver=${{module#*:}} driver=${{module#*:}} \
+      --op write,read --test bandwidth --size 32K
+  done
+  unset CLUSTERBENCH_CUDA_LIBRARY CLUSTERBENCH_CUDA_MODULE
 fi
 ip link set v3 down
 hosts dead --schedule tournament $SMALL
@@ -233,6 +242,18 @@ def test_gpu_memory_is_registered_by_its_address_where_no_dma_buf_is_to_be_had(b
         assert right(record), record["params"]
         assert record["facts"]["memory"] == "GPU 0 by nvidia-peermem (no dma-buf: cuMemGetHandleForAddressRange: CUDA error 801)"
         assert record["facts"]["inline_bytes"] == "0"
+
+
+@needs_stand_in
+@pytest.mark.parametrize("major", DRIVERS)
+def test_gpu_memory_of_a_cuda_module(boot, major):
+    """The program has no CUDA but the module's."""
+    left = boot(f"gpus_module_{major}")
+    assert left.rc == 0, left.told()
+    assert {r["params"]["op"] for r in left.records} == {"write", "read"}
+    for record in left.records:
+        assert right(record), record["params"]
+        assert record["facts"]["memory"].startswith("GPU 0 by nvidia-peermem")
 
 
 @needs_stand_in
