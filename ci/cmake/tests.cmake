@@ -193,18 +193,22 @@ if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench)
   cb_fake_module(fake_module_blackwell ${places}/blackwell 13 13000 100,103,120 120 ${cb_kernel_digest})
   cb_fake_module(fake_module_foreign ${places}/foreign 13 13000 80,90 90 other)
 
-  # The module of the real runtime and kernels, with this build's architectures; a release has all (cuda_modules.cmake).
-  string(REGEX MATCHALL "[0-9]+-real" real "${CMAKE_CUDA_ARCHITECTURES}")
-  list(TRANSFORM real REPLACE "-real" "")
-  list(JOIN real "," real)
+endif()
+
+# ---- the module of the real runtime and kernels, with the machine code of this build; a release has all (cuda_modules.cmake) ----
+string(REGEX MATCHALL "[0-9]+-real" real "${CMAKE_CUDA_ARCHITECTURES}")
+list(TRANSFORM real REPLACE "-real" "")
+list(JOIN real "," real)
+if(CLUSTERBENCH_CUDA_VERSION AND TARGET clusterbench AND real AND NOT CLUSTERBENCH_SANITIZE)
   set_target_properties(kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
   add_library(cuda_module MODULE ${PROJECT_SOURCE_DIR}/kernels/module.cpp)
   target_compile_definitions(cuda_module PRIVATE CB_MODULE_PTX=0 CB_MODULE_ARCHITECTURES=${real} CB_MODULE_SOURCES="${cb_kernel_digest}")
   target_link_libraries(cuda_module PRIVATE kernels CUDA::cudart_static)
   target_include_directories(cuda_module SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_options(cuda_module PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/kernels/module.version -Wl,--exclude-libs,ALL -Wl,-z,defs)
-  set_target_properties(cuda_module PROPERTIES OUTPUT_NAME clusterbench_cuda${CUDAToolkit_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${places}/real
-                        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/module.version)
+  set_target_properties(cuda_module PROPERTIES OUTPUT_NAME clusterbench_cuda${CUDAToolkit_VERSION_MAJOR}
+                                               LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake/modules/real
+                                               LINK_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/module.version)
   add_dependencies(clusterbench_fake_modules cuda_module)
 endif()
 

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 from conftest import PAIRS_AS_HOSTS, by_level, check_efficiency, needs_own_hosts, of_entities
@@ -234,6 +235,32 @@ def test_a_rank_that_dies_while_it_trains_alone_is_named(job):
     os.kill(ranks[1], signal.SIGKILL)
     _, _, err, _ = job.finish(process, 100)
     assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*last in (twin step after )?step \d+", err), err
+
+
+def test_steps_that_ranks_did_alone_accuse_nobody_of_a_later_hang(job, mpi_shim):
+    """Rank 1 ends its own training at the first step, since it meets a NaN, and rank 0 does all: together both wait in the same step."""
+    mpi_shim("stuck_rank_shim.c", STUCK_RANK="0")
+    code, out, err = job.run(2, *TINY, "--steps", "6", "--warm-up-steps", "0", "--twin-every", "0", "--scaling", "weak", "--inject-fault", "nan@1:0",
+                             "--stall", "4s")
+    assert code == 124, out + err
+    assert "every rank is there" in err and "not there" not in err, err
+
+
+def test_a_rank_whose_flush_hangs_is_named_and_not_those_that_wait_for_it(job, tmp_path, monkeypatch):
+    program = open(os.environ["CLUSTERBENCH_BIN"], "rb").read()
+    if b"__asan_init" in program or b"__tsan_init" in program:
+        pytest.skip("a sanitizer wants to be loaded first")
+    source, library = tmp_path / "hangs.c", tmp_path / "hangs.so"
+    source.write_text("#include <stdlib.h>\n#include <sys/stat.h>\n#include <unistd.h>\nint fsync(int f) { struct stat s;"
+                      " const char* rank = getenv(\"OMPI_COMM_WORLD_RANK\");"
+                      " if (rank && atoi(rank) == 1 && !fstat(f, &s) && S_ISREG(s.st_mode)) sleep(600); return 0; }")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    code, out, err = job.run(2, *TINY, "--steps", "6", "--warm-up-steps", "1", "--twin-every", "0", "--checkpoint-dir", tmp_path,
+                             "--checkpoint-every", "3", "--stall", "4s")
+    assert code == 124, out + err
+    assert re.search(r"not there : \S+ rank 1: .*checkpoint after step 3", err), err
+    assert not re.search(r"not there : \S+ rank 0", err), err
 
 
 def test_a_level_that_fails_costs_only_itself(job, tmp_path):

@@ -96,13 +96,11 @@ const std::vector<std::string> kSpans{"total",     "forward",    "backward",  "o
 Session::Session(Context& context, const Options& options, Trainer<float>& trainer,
                  Backend<float>& backend)
     : context_(context), options_(options), trainer_(trainer), backend_(backend) {
-  if (!options.checkpoint_dir.empty())
-    checkpoints_.emplace(options.checkpoint_dir, context.comm.rank(), options.identity(),
-                         [&context] { context.watchdog.alive(); });
   trainer.tell_of_micro_batches([&context] { context.watchdog.alive(); });
 }
 
-// Collective. What fails on one rank fails on all, so that nobody waits for it.
+// Collective. What fails on one rank fails on all, so that nobody waits for it. Who does not come
+// back from `call` is behind those that wait for it.
 void Session::together(const std::function<void()>& call) {
   Said failure;
   try {
@@ -110,7 +108,9 @@ void Session::together(const std::function<void()>& call) {
   } catch (const Error& e) {
     failure = said("said.of", context_.who(), e.said());
   }
+  context_.watchdog.enter();
   throw_where_failed(context_.comm, failure);
+  context_.watchdog.progress();
 }
 
 std::string Session::digest_of_weights() {
@@ -227,7 +227,7 @@ void Session::share_computing(Trained& measured) {
 
 Trained Session::train() {
   Trained out;
-  if (checkpoints_) begin_checkpoints(out);
+  if (!options_.checkpoint_dir.empty()) begin_checkpoints(out);
   SamplePlan plan{.what = "training step", .spans = kSpans};
   plan.warm_up_seconds = 1e9;
   plan.warm_up_samples = static_cast<uint64_t>(options_.warm_up);

@@ -46,7 +46,12 @@ std::vector<std::span<float>> Session::arrays_on_host() {
 // writing, and looks only then whether it can write.
 void Session::begin_checkpoints(Trained& measured) {
   patience_ = checkpoint_patience();
-  const Watchdog::Bounded reading(context_.watchdog, kReadsOfResume * patience_);
+  const Watchdog::Bounded reading(context_.watchdog,
+                                  options_.resume ? kReadsOfResume * patience_ : 0);
+  together([&] {
+    checkpoints_.emplace(options_.checkpoint_dir, context_.comm.rank(), options_.identity(),
+                         [this] { context_.watchdog.alive(); });
+  });
   const auto require_writable = [&] { together([&] { checkpoints_->require_writable(); }); };
   if (!options_.resume) require_writable();
   if (options_.resume) resume(measured);
@@ -109,7 +114,6 @@ void Session::save_checkpoint(Trained& measured) {
   measured.checkpoint_host_seconds.push_back(host);
   measured.checkpoint_storage_seconds.push_back(storage);
   measured.checkpoint_wait_seconds.push_back(stall - host - storage);
-  context_.watchdog.progress();
 }
 
 }  // namespace cb::training

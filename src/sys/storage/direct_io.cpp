@@ -2,16 +2,27 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 namespace cb {
+namespace {
+
+// f2fs answers for writes alone; on a zoned device it reads past the page cache all the same.
+bool speaks_of_writes(int fd) {
+  struct statfs status {};
+  return ::fstatfs(fd, &status) == 0 && status.f_type == F2FS_SUPER_MAGIC;
+}
+
+}  // namespace
 
 Alignment direct_alignment(int fd, const FsRoot& fs) {
   struct statx st {};
   const bool known = ::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) == 0;
   if (known && (st.stx_mask & STATX_DIOALIGN) != 0) {
-    if (st.stx_dio_offset_align == 0) return {.how = "statx", .refused = true};
+    if (st.stx_dio_offset_align == 0) return {.how = "statx", .refused = !speaks_of_writes(fd)};
     return {st.stx_dio_offset_align, st.stx_dio_mem_align, "statx"};
   }
   const bool is_device = (st.stx_mode & S_IFMT) == S_IFBLK;

@@ -166,7 +166,7 @@ void Target::require_alignment() const {
   if (direct_ && alignment_.refused)
     throw Error(
         fmt::format("{} has no direct IO for this file, by statx: it would buffer what it is asked "
-                    "to write past the page cache; next: use --no-direct",
+                    "for; next: use --no-direct",
                     storage_.mount_point));
   if (!direct_ || job_.block_bytes % alignment_.offset == 0) return;
   throw Error(
