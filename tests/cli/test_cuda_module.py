@@ -154,6 +154,19 @@ def test_info_says_which_module_the_driver_gets_and_why(place):
     assert "libcuda.so.1 is not there" in text[text.rindex("  cuda\n"):]
 
 
+def test_the_module_of_the_real_kernels_is_one_of_this_program(place):
+    """That of this build's nvcc. Its runtime looks for the driver by itself, and finds none."""
+    file, = (MODULES / "real").glob("libclusterbench_cuda*.so")
+    symbols = subprocess.run(["nm", "-D", "--defined-only", file], capture_output=True, text=True, check=True).stdout.split("\n")
+    assert [line.split()[-1] for line in symbols if line] == ["clusterbench_cuda"]
+    shutil.copy(file, place.modules)
+    text = run(place, "info", cuda="driver=13000").stdout
+    part = text[text.rindex("  cuda\n"):]
+    assert str(place.modules / file.name) in part and "the newest here that a driver of CUDA 13.0 runs" in part, part
+    record = copied(place, "driver=13000", code=3)
+    assert record["outcome"] == "skipped" and "no CUDA module" not in record["reason"] and not record["metrics"]
+
+
 def test_a_profile_cannot_name_a_module(place, tmp_path):
     (tmp_path / "p.json").write_text(json.dumps({"schema": "clusterbench.profile/1", "id": "p", "name": "p", "steps": [
         {"id": "s", "case": "bandwidth", "env": {"CLUSTERBENCH_CUDA_MODULE": "/tmp/x.so"}}]}))
