@@ -227,6 +227,11 @@ int64_t probe_elements(const Stage& stage) {
                    loop_probe_elements(stage)});
 }
 
+double probing_patience(double step) {
+  constexpr double kOfShortOnes = 60, kSteps = 20;
+  return kOfShortOnes + kSteps * step;
+}
+
 double best_product_rate(Backend<float>& backend, const Ledger& ledger) {
   double best = 0;
   for (const auto& [key, count] : ledger.matmuls) {

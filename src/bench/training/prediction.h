@@ -25,6 +25,11 @@ struct Prediction {
 Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, const Stage& stage,
                    const Ledger& ledger, Trainer<float>& trainer);
 
+// Seconds that predict() and what is probed besides may take: a few calls of each part of a step,
+// and a time of its own for each of the short ones. `step`: seconds of the longest step of any
+// rank.
+double probing_patience(double step);
+
 // The most elements that its probes hold at a time.
 int64_t probe_elements(const Stage& stage);
 // Of all products of a step.

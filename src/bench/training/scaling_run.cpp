@@ -55,12 +55,13 @@ class PartContext {
 
 // Collective over the job. Sleeps until all have come. One that waits for a failed rank of its own
 // group is idle and is ended by its watchdog; one that has finished waits for slower groups.
+// A group with wrong data ends early, and says nothing of how long the others take.
 Outcomes meet_behind_level(const Context& job, Outcomes mine, const Said& failure, double took) {
   Watchdog& watchdog = job.watchdog;
   watchdog.note("waiting for the other groups of the level");
   if (!failure.empty()) watchdog.fail(pack_said(failure));
   const double patience =
-      failure.empty() ? kSlowestGroup * took : std::numeric_limits<double>::infinity();
+      mine == with_numbers ? kSlowestGroup * took : std::numeric_limits<double>::infinity();
   const Watchdog::Bounded waiting(watchdog, patience);
   const auto all = job.comm.start_max(mine);
   std::optional<double> worst;

@@ -93,6 +93,8 @@ const std::vector<std::string> kSpans{"total",     "forward",    "backward",  "o
                                       "exposed",   "bubble",     "computing", "matmul",
                                       "attention", "elementwise"};
 
+double Trained::longest_step() const { return std::ranges::max(run.spans.of("total")); }
+
 Session::Session(Context& context, const Options& options, Trainer<float>& trainer,
                  Backend<float>& backend)
     : context_(context), options_(options), trainer_(trainer), backend_(backend) {

@@ -29,6 +29,8 @@ struct Trained {
   int64_t memory_bytes = 0;
   bool stopped = false;  // wrong data ended it
   bool crowded = false;  // ranks share cores somewhere: no straggler is sought
+
+  double longest_step() const;  // seconds, of the timed steps
 };
 
 // Names of the spans of a step.

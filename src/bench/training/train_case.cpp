@@ -183,6 +183,8 @@ Record measure_training(const TrainingGroup& group, HostMeans& means) {
   session.add_checks(record, self, whole, measured);
   if (measured.stopped) return record;  // wrong data yields no number
   context.watchdog.note("measuring the parts alone");
+  const Watchdog::Bounded probing(context.watchdog,
+                                  probing_patience(context.comm.max(measured.longest_step())));
   const Prediction parts = predict(context.comm, *backend, fabric, stage, measured.ledger, trainer);
   if (group.is_all())
     add_links(context, record,

@@ -150,6 +150,8 @@ class GpuTraining {
     session.add_checks(record_, self_, whole_, measured);
     if (measured.stopped) return;  // wrong data yields no number
     context_.watchdog.note("measuring the parts alone");
+    const Watchdog::Bounded probing(context_.watchdog,
+                                    probing_patience(context_.comm.max(measured.longest_step())));
     const Prediction parts =
         predict(context_.comm, backend, fabric, stage_, measured.ledger, trainer);
     add_rank_figures(record_, self_, options_.layout, measured, parts);
