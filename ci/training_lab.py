@@ -85,7 +85,7 @@ def run_campaign(lab, program, place, profile):
 def tell(report):
     for c in report["criteria"]:
         if c["state"] != "not-applicable":
-            print(f"  {c['state']:12} {c['id']:24} {', '.join(f['name'] for f in c.get('failing', ()))}{c.get('reason') or ''}", flush=True)
+            print(f"  {c['state']:12} {c['id']:24} {c.get('reason') or ''}", flush=True)
 
 
 def failing(report):

@@ -222,6 +222,8 @@ def test_wrong_data_of_a_rank_alone_is_named_and_nothing_is_compared_with_it(job
                                          "--inject-fault", "bitflip@1:0")
     replica, whole = document["records"]
     bad, = [c for c in replica["checks"] if not c["passed"] and not c.get("finding")]
+    finite = {replica["entities"][c["entity"]]["id"] for c in replica["checks"] if c["name"] == "finite"}
+    assert finite == {"0"}  # whoever was stopped before its first step has not been looked at
     assert code == 1 and bad["name"] == "twin" and replica["entities"][bad["entity"]]["id"] == "1", err
     assert "rank 1 computed the same step twice" in bad["detail"]
     assert replica["metrics"] == [] and whole["metrics"] == []

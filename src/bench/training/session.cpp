@@ -277,7 +277,7 @@ void Session::add_checks(Record& record, size_t self, size_t whole, const Traine
     }
     record.checks.push_back(std::move(check));
   }
-  if (!found_.contains("finite"))
+  if (!found_.contains("finite") && !measured.stopped)
     record.checks.push_back({.name = "finite", .passed = true, .entity = self});
   if (measured.losses.empty()) return;
 
