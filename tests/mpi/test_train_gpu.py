@@ -173,6 +173,14 @@ def test_a_weight_that_a_replica_received_wrong_is_seen(job, stand_ins):
     assert code == 1 and "weights" in names and record["metrics"] == [] and gpus == ["0", "1"], err
 
 
+def test_a_gradient_that_a_replica_received_wrong_in_its_last_bit_is_seen(job, stand_ins):
+    """A majority of three names the one."""
+    stand_ins(nccl="wrong=2:2")
+    code, record, err = train(job, 3, "--hash-every", "4", "--twin-every", "0", steps=4)
+    names, gpus, _ = failed(record)
+    assert (code, names, gpus, record["metrics"]) == (1, {"weights"}, ["2"], []), err
+
+
 @pytest.mark.parametrize("layout, group", [([], "all_reduce of the replicas (0, 1): NCCL 2.28.9: all_reduce: remote process exited"),
                                            (["--tp", "2"], "of the ranks that share matrices (0, 1): NCCL 2.28.9"),
                                            (["--pp", "2"], "of neighbouring stages of the pipeline (ranks 0, 1): NCCL 2.28.9")])

@@ -162,7 +162,8 @@ void Session::compare_twins() {
 
 void Session::compare_weights() {
   const PlaceInStep place{PlaceInStep::Part::weights, 0, 0};
-  suspect("weights", suspects_of({{place.order(options_.shape.layers), trainer_.weights_hash()}}));
+  suspect("weights",
+          suspects_of({{place.order(options_.shape.layers), trainer_.replicated_hash()}}));
 }
 
 // The rank whose place is the earliest in the order of the step: the others got it from there.

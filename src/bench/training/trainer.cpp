@@ -1,6 +1,7 @@
 #include "bench/training/trainer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <thread>
 #include <utility>
@@ -264,6 +265,14 @@ std::vector<TracePoint> Trainer<Real>::twin_step(bool faults) {
 template <typename Real>
 uint64_t Trainer<Real>::weights_hash() {
   return ops_.hash(parameters_.weights(), parameters_.count());
+}
+
+template <typename Real>
+uint64_t Trainer<Real>::replicated_hash() {
+  if (stage_.layout.zero1) return weights_hash();
+  const int64_t count = parameters_.state_count();
+  return weights_hash() ^ std::rotl(ops_.hash(parameters_.mean(), count), 21) ^
+         std::rotl(ops_.hash(parameters_.square(), count), 42);
 }
 
 template <typename Real>
