@@ -5,6 +5,23 @@ import shlex
 import subprocess
 import time
 
+import pytest
+
+
+def skip_under_sanitizers(program, why="a sanitizer wants to be loaded first"):
+    with open(program, "rb") as file:
+        code = file.read()
+    if b"__asan_init" in code or b"__tsan_init" in code:
+        pytest.skip(why)
+
+
+def compiled_shim(folder, source):
+    """A library of these lines of C, which LD_PRELOAD puts in front of the system's."""
+    file, library = folder / "shim.c", folder / "shim.so"
+    file.write_text(source)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, file], check=True)
+    return library
+
 
 def wait_until_busy(pid, seconds):
     """Ranks poll while they measure: until this one has used so much CPU time, however busy the machine is. Starting a

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from campaigns import BINARY, at_least, cb, manifest_holds, step, write_profile
+from processes import compiled_shim, skip_under_sanitizers
 
 CALLS = {
     "flock": "int flock(int fd, int how) { errno = ENOSYS; return -1; }",
@@ -19,10 +20,7 @@ def without(tmp_path):
     """Runs the program on a system where some calls fail as file systems make them fail."""
 
     def run(calls, *arguments):
-        source = tmp_path / "shim.c"
-        source.write_text("#include <errno.h>\n" + "\n".join(CALLS[c] for c in calls))
-        library = tmp_path / "shim.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+        library = compiled_shim(tmp_path, "#include <errno.h>\n" + "\n".join(CALLS[c] for c in calls))
         return cb(*arguments, env={**os.environ, "LD_PRELOAD": str(library)})
 
     return run
@@ -33,13 +31,8 @@ def profile(tmp_path):
     return write_profile(tmp_path, [step("speed")], [at_least("speed", "speed", 1)])
 
 
-def skip_under_sanitizers(why="a sanitizer wants to be loaded first"):
-    if b"__asan_init" in open(BINARY, "rb").read():
-        pytest.skip(why)
-
-
 def test_without_hard_links_a_campaign_is_measured(without, profile, tmp_path):
-    skip_under_sanitizers()
+    skip_under_sanitizers(BINARY)
     done = without(["link"], "run", profile, "--launcher", "none", "--out", tmp_path / "c")
     assert done.returncode == 0, done.stderr
     assert manifest_holds(tmp_path / "c")[0]
@@ -48,14 +41,14 @@ def test_without_hard_links_a_campaign_is_measured(without, profile, tmp_path):
 
 
 def test_without_any_way_to_name_a_file_once_the_cause_is_said(without, profile, tmp_path):
-    skip_under_sanitizers()
+    skip_under_sanitizers(BINARY)
     done = without(["link", "renameat2"], "run", profile, "--launcher", "none", "--out", tmp_path / "c")
     assert done.returncode == 4
     assert "neither hard links nor renames" in done.stderr and "next:" in done.stderr
 
 
 def test_without_locks_the_cause_is_said(without, profile, tmp_path):
-    skip_under_sanitizers()
+    skip_under_sanitizers(BINARY)
     done = without(["flock"], "run", profile, "--launcher", "none", "--out", tmp_path / "c")
     assert done.returncode == 4
     assert "this file system has no locks; next: mount it with them (Lustre: -o flock" in done.stderr
@@ -73,7 +66,7 @@ def hidden(directory, *arguments):
                                               ("/dev", "/dev/null cannot be opened: No such file or directory")])
 def test_in_a_container_without_it_the_cause_is_said(profile, tmp_path, directory, cause):
     if directory == "/proc":
-        skip_under_sanitizers("a sanitizer reads /proc itself")
+        skip_under_sanitizers(BINARY, "a sanitizer reads /proc itself")
     if subprocess.run(["unshare", "-m", "true"]).returncode != 0:
         pytest.skip("not permitted to make a mount namespace")
     out = tmp_path / "c"

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from processes import compiled_shim, skip_under_sanitizers
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 
@@ -199,14 +200,10 @@ def test_a_full_disk_costs_no_checkpoint_that_is_there(tmp_path):
 @pytest.mark.parametrize("vocabulary, ends", [(32768, 0), (2048, 124)])
 def test_a_flush_is_no_hang_as_long_as_the_bytes_explain_it(tmp_path, monkeypatch, vocabulary, ends):
     """101 MB may take 10 s beyond --stall, 6 MB 0.6 s."""
-    program = open(BINARY, "rb").read()
-    if b"__asan_init" in program or b"__tsan_init" in program:
-        pytest.skip("a sanitizer wants to be loaded first")
-    source, library = tmp_path / "slow.c", tmp_path / "slow.so"
-    source.write_text("#include <sys/stat.h>\n#include <unistd.h>\nint fsync(int f) {"  # of the file; not of its directory
-                      " struct stat s; if (!fstat(f, &s) && S_ISREG(s.st_mode)) sleep(5); return 0; }")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    monkeypatch.setenv("LD_PRELOAD", str(library))
+    skip_under_sanitizers(BINARY)
+    slow = compiled_shim(tmp_path, "#include <sys/stat.h>\n#include <unistd.h>\nint fsync(int f) {"  # of the file; not of its directory
+                                   " struct stat s; if (!fstat(f, &s) && S_ISREG(s.st_mode)) sleep(5); return 0; }")
+    monkeypatch.setenv("LD_PRELOAD", str(slow))
     done = train("--hidden", 128, "--layers", 2, "--vocabulary", vocabulary, "--sequence", 16, "--steps", 4, "--warm-up-steps", 1,
                  "--twin-every", 0, "--checkpoint-dir", tmp_path, "--checkpoint-every", 3, "--stall", "3s")
     assert done.returncode == ends, done.stdout + done.stderr

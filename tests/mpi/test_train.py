@@ -3,10 +3,10 @@
 import os
 import re
 import signal
-import subprocess
 
 import pytest
 from conftest import PAIRS_AS_HOSTS, by_level, check_efficiency, needs_own_hosts, of_entities
+from processes import compiled_shim, skip_under_sanitizers
 
 TINY = ["train", "--library", "builtin", "--threads", "1"]
 # The same 8 sequences a step, however the ranks share them.
@@ -249,15 +249,11 @@ def test_steps_that_ranks_did_alone_accuse_nobody_of_a_later_hang(job, mpi_shim)
 
 
 def test_a_rank_whose_flush_hangs_is_named_and_not_those_that_wait_for_it(job, tmp_path, monkeypatch):
-    program = open(os.environ["CLUSTERBENCH_BIN"], "rb").read()
-    if b"__asan_init" in program or b"__tsan_init" in program:
-        pytest.skip("a sanitizer wants to be loaded first")
-    source, library = tmp_path / "hangs.c", tmp_path / "hangs.so"
-    source.write_text("#include <stdlib.h>\n#include <sys/stat.h>\n#include <unistd.h>\nint fsync(int f) { struct stat s;"
+    skip_under_sanitizers(os.environ["CLUSTERBENCH_BIN"])
+    hangs = compiled_shim(tmp_path, "#include <stdlib.h>\n#include <sys/stat.h>\n#include <unistd.h>\nint fsync(int f) { struct stat s;"
                       " const char* rank = getenv(\"OMPI_COMM_WORLD_RANK\");"
                       " if (rank && atoi(rank) == 1 && !fstat(f, &s) && S_ISREG(s.st_mode)) sleep(600); return 0; }")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    monkeypatch.setenv("LD_PRELOAD", str(library))
+    monkeypatch.setenv("LD_PRELOAD", str(hangs))
     code, out, err = job.run(2, *TINY, "--steps", "6", "--warm-up-steps", "1", "--twin-every", "0", "--checkpoint-dir", tmp_path,
                              "--checkpoint-every", "3", "--stall", "4s")
     assert code == 124, out + err

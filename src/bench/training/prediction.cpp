@@ -228,7 +228,9 @@ int64_t probe_elements(const Stage& stage) {
 }
 
 double probing_patience(double step) {
-  constexpr double kOfShortOnes = 60, kSteps = 20;
+  // Two hundred short probes of 0.3 s, as probe.cpp repeats them; four calls of each long part by
+  // predict() and by best_product_rate(), and twice that where ranks share cores.
+  constexpr double kOfShortOnes = 60, kSteps = 2 * (4 + 4) + 4;
   return kOfShortOnes + kSteps * step;
 }
 
