@@ -19,6 +19,17 @@ def run(*command):
     return subprocess.run(list(map(str, command)), capture_output=True, text=True)
 
 
+def mount_ext4(image, mebibytes, where, *options):
+    """Makes the file system in a new file, and the directory to mount it on."""
+    where.mkdir()
+    with open(image, "wb") as f:
+        f.truncate(mebibytes << 20)
+    made = run("/usr/sbin/mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=1,nodiscard", image)
+    assert made.returncode == 0, made.stderr
+    if run("mount", "-o", ",".join(["loop", *options]), image, where).returncode:
+        pytest.skip("loop mounts are not permitted here")
+
+
 @pytest.fixture
 def small_tmpfs(disk):
     where = disk / "small"
@@ -47,14 +58,8 @@ def body(stdout):
 @pytest.mark.parametrize("rw", ["write", "randread"])
 def test_a_device_that_fails_in_the_middle(small_tmpfs, disk, rw):
     """An ext4 of 192 MiB whose backing file has only 48 MiB of room: writes fail with EIO."""
-    image, where = small_tmpfs / "image", disk / "mnt"
-    where.mkdir()
-    with open(image, "wb") as f:
-        f.truncate(192 << 20)
-    made = run("/usr/sbin/mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=1,nodiscard", image)
-    assert made.returncode == 0, made.stderr
-    if run("mount", "-o", "loop", image, where).returncode:
-        pytest.skip("loop mounts are not permitted here")
+    where = disk / "mnt"
+    mount_ext4(small_tmpfs / "image", 192, where)
     try:
         done = io("--dir", where, "--rw", rw, "--size", "96M", "--block-size", "64K", expect=4)
         assert re.search(r"write of \d+ bytes at offset \d+ of \S+/rank0.dat failed: "
@@ -78,14 +83,8 @@ def journals_data(disk):
     """An ext4 that takes O_DIRECT and writes through the page cache and its journal, and says so to statx."""
     if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 1):
         pytest.skip("the kernel does not tell whether a file has direct IO")
-    image, where = disk / "image", disk / "mnt"
-    where.mkdir()
-    with open(image, "wb") as f:
-        f.truncate(96 << 20)
-    made = run("/usr/sbin/mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=1,nodiscard", image)
-    assert made.returncode == 0, made.stderr
-    if run("mount", "-o", "loop,data=journal", image, where).returncode:
-        pytest.skip("loop mounts are not permitted here")
+    where = disk / "mnt"
+    mount_ext4(disk / "image", 96, where, "data=journal")
     yield where
     run("umount", "-l", where)
 
