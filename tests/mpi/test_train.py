@@ -248,6 +248,15 @@ def test_steps_that_ranks_did_alone_accuse_nobody_of_a_later_hang(job, mpi_shim)
     assert "every rank is there" in err and "not there" not in err, err
 
 
+def test_a_group_that_ends_early_waits_for_one_that_trains_on(job):
+    """Rank 1 ends within a tenth of a second; ten times that and --stall are over before rank 0 has done its steps."""
+    code, document, _, err = job.measure(2, *TINY, "--steps", "6000", "--warm-up-steps", "0", "--twin-every", "0", "--scaling", "weak",
+                                         "--inject-fault", "nan@1:0", "--stall", "3s")
+    replica, whole = document["records"]
+    assert code == 1 and replica["outcome"] == whole["outcome"] == "measured", err
+    assert {replica["entities"][c["entity"]]["id"] for c in replica["checks"] if not c["passed"] and not c.get("finding")} == {"1"}, err
+
+
 def test_a_rank_whose_flush_hangs_is_named_and_not_those_that_wait_for_it(job, tmp_path, monkeypatch):
     skip_under_sanitizers(os.environ["CLUSTERBENCH_BIN"])
     hangs = compiled_shim(tmp_path, "#include <stdlib.h>\n#include <sys/stat.h>\n#include <unistd.h>\nint fsync(int f) { struct stat s;"

@@ -178,7 +178,7 @@ std::vector<ParamDef> option_params(const std::vector<std::string>& dtypes) {
           .by_default("100")
           .at_least(0),
       integer("hash-every")
-          .help("steps between comparisons of the replicas' weights; 0: none")
+          .help("steps between comparisons of the replicas' weights and moments; 0: none")
           .by_default("10")
           .at_least(0),
       integer("symbols").help("tokens in use").by_default("256").range(2, 1 << 24),

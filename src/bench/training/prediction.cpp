@@ -234,31 +234,41 @@ double probing_patience(double step) {
   return kOfShortOnes + kSteps * step;
 }
 
-double best_product_rate(Backend<float>& backend, const Ledger& ledger) {
+double best_product_rate(Backend<float>& backend, const Ledger& ledger,
+                         const std::function<void()>& moved) {
   double best = 0;
   for (const auto& [key, count] : ledger.matmuls) {
     best = std::max(best, operations_of(key) / product_seconds(backend, key));
+    moved();
   }
   return best;
 }
 
 Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, const Stage& stage,
-                   const Ledger& ledger, Trainer<float>& trainer) {
+                   const Ledger& ledger, Trainer<float>& trainer,
+                   const std::function<void()>& moved) {
   Prediction out;
   const int64_t of_step = backend.allocated_bytes();
   comm.barrier();  // all ranks probe at the same time, as they computed
-  for (const auto& [key, count] : ledger.matmuls)
+  for (const auto& [key, count] : ledger.matmuls) {
     out.matmul += product_seconds(backend, key) * static_cast<double>(count);
+    moved();
+  }
   const Attention attention = attention_seconds(backend, stage, ledger);
   out.attention = attention.forward + attention.backward;
+  moved();
   out.elementwise =
       LoopProbe(backend, stage, loops_of_step(stage, rows_of_head(stage)), of_step).step_seconds();
+  moved();
   out.optimizer = optimizer_seconds(backend, trainer.parameters());
+  moved();
   comm.barrier();
   out.exchange = exchange_seconds(backend, fabric, stage);
+  moved();
   if (stage.layout.data > 1) {
     comm.barrier();
     out.gradients_alone = gradients_alone(comm, trainer);
+    moved();
     out.gradients = exposed_gradients(comm, backend, trainer, stage, ledger,
                                       backward_of_layer(out, attention.backward, stage));
   }

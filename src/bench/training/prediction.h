@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "bench/harness/comm.h"
 #include "bench/training/trainer.h"
 
@@ -21,9 +23,10 @@ struct Prediction {
   double step() const { return computing() + exchange + gradients + bubble; }
 };
 
-// Collective. `ledger` is of one step.
-Prediction predict(Comm& comm, Backend<float>& backend, Fabric<float>& fabric, const Stage& stage,
-                   const Ledger& ledger, Trainer<float>& trainer);
+// Collective. `ledger` is of one step. `moved` is called behind each probe.
+Prediction predict(
+    Comm& comm, Backend<float>& backend, Fabric<float>& fabric, const Stage& stage,
+    const Ledger& ledger, Trainer<float>& trainer, const std::function<void()>& moved = [] {});
 
 // Seconds that predict() and what is probed besides may take: a few calls of each part of a step,
 // and a time of its own for each of the short ones. `step`: seconds of the longest step of any
@@ -36,6 +39,7 @@ int64_t probe_elements(const Stage& stage);
 int64_t longest_operand(const Stage& stage);
 
 // The fastest rate of the shapes of the ledger, operations per second, measured by the same probe.
-double best_product_rate(Backend<float>& backend, const Ledger& ledger);
+double best_product_rate(
+    Backend<float>& backend, const Ledger& ledger, const std::function<void()>& moved = [] {});
 
 }  // namespace cb::training

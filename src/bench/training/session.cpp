@@ -278,9 +278,9 @@ void Session::add_checks(Record& record, size_t self, size_t whole, const Traine
     }
     record.checks.push_back(std::move(check));
   }
-  if (!found_.contains("finite") && !measured.stopped)
-    record.checks.push_back({.name = "finite", .passed = true, .entity = self});
   if (measured.losses.empty()) return;
+  if (!found_.contains("finite"))
+    record.checks.push_back({.name = "finite", .passed = true, .entity = self});
 
   if (measured.resumed_at == 0) {
     const double variance = static_cast<double>(options_.shape.hidden) * 0.02 * 0.02;

@@ -185,11 +185,13 @@ Record measure_training(const TrainingGroup& group, HostMeans& means) {
   context.watchdog.note("measuring the parts alone");
   const Watchdog::Bounded probing(context.watchdog,
                                   probing_patience(context.comm.max(measured.longest_step())));
-  const Prediction parts = predict(context.comm, *backend, fabric, stage, measured.ledger, trainer);
+  const auto moved = [&] { context.watchdog.alive(); };
+  const Prediction parts =
+      predict(context.comm, *backend, fabric, stage, measured.ledger, trainer, moved);
   if (group.is_all())
     add_links(context, record,
               probe_links(context.comm, context.place, [&] { context.watchdog.progress(); }));
-  const double best = best_product_rate(*backend, measured.ledger);
+  const double best = best_product_rate(*backend, measured.ledger, moved);
   const double predicted = context.comm.max(parts.step());
   add_rank_figures(record, self, o.layout, measured, parts);
   add_shares(context, record, self, o, measured, means.team, means.cores, best);

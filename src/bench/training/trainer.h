@@ -60,8 +60,9 @@ class Trainer {
   // After parameters() were filled as they were behind that step: goes on there.
   void resume_at(int64_t steps) { steps_ = steps; }
   uint64_t weights_hash();
-  // Of all that replicas have alike. A gradient that is wrong in its last bit is rounded away in
-  // the weights and stays in the moments, which with --shard zero1 are each rank's own.
+  // Of all that replicas have alike. A gradient that keeps coming wrong in its last bit is
+  // rounded away in the weights, and shows in the moments, which with --shard zero1 are each rank's
+  // own.
   uint64_t replicated_hash();
   const std::optional<PlaceInStep>& not_finite() const { return watch_.not_finite(); }
   Parameters<Real>& parameters() { return parameters_; }

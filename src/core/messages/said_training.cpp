@@ -14,7 +14,7 @@ constexpr TextRow kSaidTraining[] = {
     {"train.backward_attention", "attention of layer {0}, backward", "第 {0} 层注意力，反向"},
     {"train.gradient", "gradients of block {0}", "第 {0} 块的梯度"},
     {"train.gradient_embedding", "gradients of the embedding", "嵌入层的梯度"},
-    {"train.weights", "the weights", "权重"},
+    {"train.weights_or_moments", "the weights or the optimizer's moments", "权重或优化器的动量"},
     {"train.not_finite", "{0}: {1}: a number that is not finite, in step {2}; next: gemm and burn on this part", "{0}：{1}：第 {2} 步出现非有限数值；下一步：对该部件运行 gemm 和 burn"},
     {"train.differs", "{0} differs from the other replicas, first at: {1}; next: gemm and burn on this part", "{0} 与其他副本不一致，首处：{1}；下一步：对该部件运行 gemm 和 burn"},
     {"train.contradicts", "{0} and another replica contradict each other, first at: {1}; a third replica would decide", "{0} 与另一副本互相矛盾，首处：{1}；需第三个副本裁定"},

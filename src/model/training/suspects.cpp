@@ -97,7 +97,7 @@ Said PlaceInStep::name() const {
     case Part::weights:
       break;
   }
-  return said("train.weights");
+  return said("train.weights_or_moments");
 }
 
 std::vector<Suspect> find_different(const std::vector<std::vector<TracePoint>>& traces,

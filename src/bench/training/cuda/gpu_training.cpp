@@ -152,11 +152,12 @@ class GpuTraining {
     context_.watchdog.note("measuring the parts alone");
     const Watchdog::Bounded probing(context_.watchdog,
                                     probing_patience(context_.comm.max(measured.longest_step())));
+    const auto moved = [this] { context_.watchdog.alive(); };
     const Prediction parts =
-        predict(context_.comm, backend, fabric, stage_, measured.ledger, trainer);
+        predict(context_.comm, backend, fabric, stage_, measured.ledger, trainer, moved);
     add_rank_figures(record_, self_, options_.layout, measured, parts);
     record_.add("share_of_gemm", self_,
-                share_of(best_product_rate(backend, measured.ledger), options_, measured));
+                share_of(best_product_rate(backend, measured.ledger, moved), options_, measured));
     add_shares(measured);
     const double predicted = context_.comm.max(parts.step());
     if (context_.comm.is_root()) add_job_figures(record_, whole_, options_, measured, predicted);
