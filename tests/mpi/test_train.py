@@ -239,13 +239,23 @@ def test_a_rank_that_dies_while_it_trains_alone_is_named(job):
     assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*last in (twin step after )?step \d+", err), err
 
 
+@pytest.mark.parametrize("layout, stuck, call", [((), "0", "MPI_Iallreduce"), (("--pp", "2", "--micro-batches", "4"), "1", "MPI_Isend")],
+                         ids=["replicas", "stages"])
+def test_a_rank_that_does_not_come_to_an_exchange_is_named_and_not_who_waits_there(job, mpi_shim, layout, stuck, call):
+    mpi_shim("stuck_rank_shim.c", STUCK_RANK=stuck, STUCK_CALL=call)
+    code, out, err = job.run(2, *TINY, "--steps", "6", "--twin-every", "0", "--stall", "4s", *layout)
+    assert code == 124, out + err
+    assert re.findall(r"not there : \S+ rank (\d+): is behind", err) == [stuck], err
+    assert re.search(r"waiting   : rank \d on \S+: inside", err), err
+
+
 def test_steps_that_ranks_did_alone_accuse_nobody_of_a_later_hang(job, mpi_shim):
-    """Rank 1 ends its own training at the first step, since it meets a NaN, and rank 0 does all: together both wait in the same step."""
-    mpi_shim("stuck_rank_shim.c", STUCK_RANK="0")
+    """Rank 1 ends its own training at the first step, since it meets a NaN, and rank 0 does all. Together it is rank 0 that does not come."""
+    mpi_shim("stuck_rank_shim.c", STUCK_RANK="0", STUCK_CALL="MPI_Iallreduce")
     code, out, err = job.run(2, *TINY, "--steps", "6", "--warm-up-steps", "0", "--twin-every", "0", "--scaling", "weak", "--inject-fault", "nan@1:0",
                              "--stall", "4s")
     assert code == 124, out + err
-    assert "every rank is there" in err and "not there" not in err, err
+    assert re.findall(r"not there : \S+ rank (\d+)", err) == ["0"], err
 
 
 def test_a_group_that_ends_early_waits_for_one_that_trains_on(job):

@@ -22,7 +22,7 @@ struct TrainingRun {
   TrainingRun(std::unique_ptr<Backend<float>> made, const Stage& stage, Fault fault = {})
       : backend(std::move(made)),
         comm(single_comm()),
-        fabric(connect<float>(*comm, stage.layout, [] {})),
+        fabric(connect<float>(*comm, stage.layout)),
         text({stage.shape.vocabulary, 256, 0.15}, 1),
         trainer(*comm, fabric, *backend, stage, text, {.rate = 3e-3}, fault) {}
 

@@ -86,6 +86,11 @@ void Watchdog::progress() noexcept {
   alive();
 }
 
+void Watchdog::leave() noexcept {
+  entered_.store(iterations_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  alive();
+}
+
 void Watchdog::alive() noexcept {
   last_progress_.store(monotonic_seconds(), std::memory_order_relaxed);
 }

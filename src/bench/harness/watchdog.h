@@ -49,12 +49,26 @@ class Watchdog {
     entered_.store(iterations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   void progress() noexcept;  // cheap: one relaxed store and a clock read
+  // The wait that enter() began is over, and was a part of a step only: nothing is counted.
+  void leave() noexcept;
   // Moves inside a step, or outside of all: not idle, but no step is counted. Ranks do such things
   // in different numbers, and who is behind is told by equal numbers of steps.
   void alive() noexcept;
   // All ranks have met, and count from `steps` on: what they did apart, in different numbers, makes
   // nobody behind. The same number on every rank.
   void count_from(uint64_t steps) noexcept;
+
+  // A wait for other ranks within a step: who has not come to it is behind those that wait in it.
+  class Waiting {
+   public:
+    explicit Waiting(Watchdog& watchdog) : watchdog_(watchdog) { watchdog.enter(); }
+    ~Waiting() { watchdog_.leave(); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+  };
 
   // For its life another limit of idleness than arm()'s. Its begin and its end are progress.
   class IdleLimit {

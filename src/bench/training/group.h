@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "bench/harness/comm.h"
+#include "bench/harness/watchdog.h"
 #include "model/training/cost.h"
 
 // Who exchanges what in a training step.
@@ -15,6 +15,7 @@ class Pending {
  public:
   virtual ~Pending() = default;
   virtual bool done() = 0;  // never waits
+  virtual void wait();      // asks until it is done
 };
 
 // Ranks that exchange arrays. All calls are collective over the group, in the same order. A group
@@ -74,11 +75,11 @@ struct Fabric {
 };
 
 // Collective over the ranks of `comm`, which must be layout.ranks(). With one rank no MPI is
-// needed. `moved` is called whenever an exchange has ended, for the watchdog.
+// needed. The watchdog is told who waits in an exchange; null: nobody is.
 template <typename Real>
-Fabric<Real> connect(Comm& comm, const Layout& layout, std::function<void()> moved);
+Fabric<Real> connect(Comm& comm, const Layout& layout, Watchdog* watchdog = nullptr);
 
-extern template Fabric<float> connect(Comm&, const Layout&, std::function<void()>);
-extern template Fabric<double> connect(Comm&, const Layout&, std::function<void()>);
+extern template Fabric<float> connect(Comm&, const Layout&, Watchdog*);
+extern template Fabric<double> connect(Comm&, const Layout&, Watchdog*);
 
 }  // namespace cb::training

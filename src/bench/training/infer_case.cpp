@@ -50,7 +50,7 @@ struct Inference {
         team(cpus_of_rank(c.comm, cores, params)),
         library(open_train_library(c, params.text("library"), team)),
         backend(host_backend<float>(team, library.product)),
-        fabric(connect<float>(c.comm, o.layout, [&c] { c.watchdog.progress(); })),
+        fabric(connect<float>(c.comm, o.layout, &c.watchdog)),
         text(infer_text(o)) {}
 
   Context& context;

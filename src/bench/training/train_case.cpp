@@ -163,7 +163,7 @@ Record measure_training(const TrainingGroup& group, HostMeans& means) {
   require_train_memory(group);
   context.watchdog.note("allocating and making the weights");
   const auto backend = host_backend<float>(means.team, means.library.product);
-  auto fabric = connect<float>(context.comm, o.layout, [&] { context.watchdog.progress(); });
+  auto fabric = connect<float>(context.comm, o.layout, &context.watchdog);
   const Text text(o.text, o.recipe.seed);
   const Stage stage = o.stage(context.comm.rank());
   Fault mine = o.fault;

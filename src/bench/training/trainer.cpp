@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <thread>
 #include <utility>
 
 #include "core/clock.h"
@@ -137,8 +136,7 @@ void Trainer<Real>::start_reduction(size_t index) {
 template <typename Real>
 void Trainer<Real>::finish_reductions() {
   wait_in(times_.exposed_communication, [&] {
-    for (auto& one : pending_)
-      while (!one->done()) std::this_thread::yield();
+    for (auto& one : pending_) one->wait();
     pending_.clear();
   });
 }

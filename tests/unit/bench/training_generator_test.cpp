@@ -26,7 +26,7 @@ struct Generating {
         team(std::vector<int>(static_cast<size_t>(threads), allowed_cpus().at(0))),
         backend(host_backend<Real>(team)),
         comm(single_comm()),
-        fabric(connect<Real>(*comm, stage.layout, [] {})),
+        fabric(connect<Real>(*comm, stage.layout)),
         text({stage.shape.vocabulary, 14, 0.5}, 3) {
     stage.forward_only = true;
     parameters = std::make_unique<Parameters<Real>>(*backend, stage, 7);

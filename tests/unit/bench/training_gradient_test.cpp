@@ -19,7 +19,7 @@ struct Net {
         team({allowed_cpus().at(0)}),
         backend(host_backend<double>(team)),
         comm(single_comm()),
-        fabric(connect<double>(*comm, stage.layout, [] {})),
+        fabric(connect<double>(*comm, stage.layout)),
         watch(*backend, stage.shape.layers, Fault()),
         parameters(*backend, stage, 7),
         decoder(*backend, fabric, stage, parameters, watch, {}),

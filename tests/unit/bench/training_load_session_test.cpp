@@ -38,7 +38,7 @@ UnderLoad load_with_signal(Comm& comm, const InferOptions& options) {
   Team team({allowed_cpus().at(0)});
   const auto backend = host_backend<float>(team);
   const auto alone = single_comm();
-  Fabric<float> fabric = connect<float>(*alone, Layout(), [] {});
+  Fabric<float> fabric = connect<float>(*alone, Layout());
   Parameters<float> parameters(*backend, options.stage(comm.rank()), 7);
   const Text text({options.shape.vocabulary, options.shape.vocabulary, 0.5}, 3);
   LoadSession session(context, options, *backend, fabric, parameters, text);

@@ -71,6 +71,22 @@ TEST_CASE("who moves inside a step is not idle, and counts no step") {
   CHECK(w.expires_within(5s));
 }
 
+TEST_CASE("a wait within a step is seen from outside, and counts no step when it is over") {
+  WatchedRun w;
+  w.watchdog.arm("x", 60, 60);
+  w.watchdog.progress();
+  {
+    const Watchdog::Waiting waiting(w.watchdog);
+    CHECK(w.watchdog.state().entered == 2);
+    CHECK(w.watchdog.state().iterations == 1);
+    std::this_thread::sleep_for(50ms);
+    CHECK(w.watchdog.state().idle_seconds >= 0.05);
+  }
+  CHECK(w.watchdog.state().entered == 1);
+  CHECK(w.watchdog.state().iterations == 1);
+  CHECK(w.watchdog.state().idle_seconds < 0.05);
+}
+
 TEST_CASE(
     "in a step that ends by itself nobody is idle, and after its time the limit holds again") {
   WatchedRun w;

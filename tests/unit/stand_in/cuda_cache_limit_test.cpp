@@ -34,7 +34,7 @@ struct Deep {
               .at = {}},
         backend(deep_gpu()),
         comm(single_comm()),
-        fabric(connect<float>(*comm, stage.layout, [] {})),
+        fabric(connect<float>(*comm, stage.layout)),
         text({stage.shape.vocabulary, 64, 0.5}, 3) {
     stage.forward_only = true;
     parameters = std::make_unique<Parameters<float>>(*backend, stage, 7);

@@ -45,7 +45,7 @@ struct Tokens {
       : stage{.shape = shape, .layout = {}, .batch = {}, .at = {}},
         backend(std::move(made)),
         comm(single_comm()),
-        fabric(connect<float>(*comm, stage.layout, [] {})),
+        fabric(connect<float>(*comm, stage.layout)),
         text({stage.shape.vocabulary, 14, 0.5}, 3) {
     stage.forward_only = true;
     parameters = std::make_unique<Parameters<float>>(*backend, stage, 7);

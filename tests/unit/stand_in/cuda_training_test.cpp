@@ -45,7 +45,7 @@ struct Net {
       : stage(s),
         backend(std::move(made)),
         comm(single_comm()),
-        fabric(connect<float>(*comm, stage.layout, [] {})),
+        fabric(connect<float>(*comm, stage.layout)),
         watch(*backend, stage.shape.layers, Fault()),
         parameters(*backend, stage, 7),
         decoder(*backend, fabric, stage, parameters, watch, {}),

@@ -148,9 +148,7 @@ class GpuInference {
 
   void generate_on(GpuBackend& backend, Fabric<float>& fabric) {
     if (exchanges())
-      fabric.words = connect<float>(context_.comm, options_.layout, [this] {
-                       context_.watchdog.progress();
-                     }).tensor;
+      fabric.words = connect<float>(context_.comm, options_.layout, &context_.watchdog).tensor;
     context_.watchdog.note("allocating and making the weights");
     const Text text = infer_text(options_);
     std::optional<Parameters<float>> parameters;

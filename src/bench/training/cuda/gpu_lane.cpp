@@ -168,7 +168,7 @@ bool LanePoint::done() {
   if (done_) return true;
   done_ = lane_.tools().queue.reached(at_);
   if (done_)
-    lane_.tools().context.watchdog.progress();
+    lane_.tools().context.watchdog.alive();
   else
     lane_.look();
   return done_;

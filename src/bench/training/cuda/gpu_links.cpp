@@ -163,7 +163,7 @@ std::string ranks_along(Coordinates at, int Coordinates::*member, int count, con
 }  // namespace
 
 GpuLinks::GpuLinks(const LaneTools& tools, const Layout& layout)
-    : tools_(tools), fabric_(connect<float>(tools.context.comm, Layout(), [] {})) {
+    : tools_(tools), fabric_(connect<float>(tools.context.comm, Layout())) {
   const Coordinates at = coordinates_of(tools.context.comm.rank(), layout);
   // A colour is the first rank of its group.
   if (layout.tensor > 1)

@@ -11,7 +11,7 @@ namespace {
 void run_telling(Context& context, const GpuWork& work, GpuBackend& backend,
                  std::optional<GpuLinks>& links) {
   if (!links) {
-    auto alone = connect<float>(context.comm, work.layout, [] {});
+    auto alone = connect<float>(context.comm, work.layout);
     return work.run(backend, alone);
   }
   try {
