@@ -23,15 +23,15 @@ run_tests() {
   shift
   rm -rf "build/$preset/junit" "build/$preset/ctest.xml" "build/$preset/again.xml"
   ctest --preset "$preset" --parallel 8 --output-junit "$root/build/$preset/ctest.xml" "$@" \
-    </dev/null || labs_again "$preset" || failed=1
+    </dev/null || timed_again "$preset" || failed=1
 }
 
-# An emulated machine beside eight other tests has no clock to rely on (docs/design/decisions/0087-…): where only labs
-# failed, they run once more, alone, and that counts.
-labs_again() {
+# What is timed beside other tests has no clock to rely on (docs/design/decisions/0087-…): where only tests failed that take
+# turns at the clock (ci/cmake/tests.cmake), they run once more, alone, and that counts.
+timed_again() {
   local preset=$1 list="build/$1/Testing/Temporary/LastTestsFailed.log"
-  if ! [ -s "$list" ] || grep -qv ':labs\.' "$list"; then return 1; fi
-  stage "labs that failed beside other tests, once more and alone"
+  if ! [ -s "$list" ] || grep -qvE ':(labs\.|mpi\.|cli\.gpu_flow$)' "$list"; then return 1; fi
+  stage "what failed beside other tests, once more and alone"
   ctest --preset "$preset" --rerun-failed --output-junit "$root/build/$preset/again.xml" </dev/null
 }
 
@@ -41,23 +41,25 @@ stage "2/4 build (ci)"
 build_preset ci
 stage "3/4 lint and all tests                                   after $(minutes $((SECONDS - started)))"
 # A session of its own has a share of the processors of its own, which beside.sh makes the least.
-setsid timeout 50m ci/beside.sh &
+setsid timeout 80m ci/beside.sh &
 beside=$!
 # Once it has ended its number may be another's.
 end_beside() { if jobs -pr | grep -qx "$beside"; then kill -- "-$beside" 2>/dev/null || true; fi; }
 trap end_beside EXIT
 if $thorough; then run_tests ci; else run_tests ci --exclude-regex '^lint$'; fi
 stage "4/4 tests with ASan and UBSan                             after $(minutes $((SECONDS - started)))"
-end_beside # what it has built is kept, the rest is built faster without its priority
-wait "$beside" || true
-trap - EXIT
-build_preset asan
 # Of the command line those are left out that look at texts, packages, scripts and CMake, and at what lies around the program.
 beside_the_program='arrows|board|bootstrap|build_folders|ci_scripts|cmake_kernels|docs|fresh_machine|lint_unity'
 beside_the_program+='|release|startup|template|template_runs'
 labels='unit|fuzz'
 if $thorough; then labels+='|cli'; fi
-run_tests asan --label-regex "^($labels)\$" --exclude-regex "^cli\\.($beside_the_program)\$"
+if $thorough || jobs -pr | grep -qx "$beside" || ! wait "$beside"; then
+  end_beside # what it has built is kept, the rest is faster without its priority
+  wait "$beside" || true
+  build_preset asan
+  run_tests asan --label-regex "^($labels)\$" --exclude-regex "^cli\\.($beside_the_program)\$"
+fi
+trap - EXIT
 
 stage "done in $(minutes $((SECONDS - started)))"
 ci/count_tests.py build/ci build/asan || failed=1

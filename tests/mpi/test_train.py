@@ -246,7 +246,7 @@ def test_a_rank_that_does_not_come_to_an_exchange_is_named_and_not_who_waits_the
     code, out, err = job.run(2, *TINY, "--steps", "6", "--twin-every", "0", "--stall", "4s", *layout)
     assert code == 124, out + err
     assert re.findall(r"not there : \S+ rank (\d+): is behind", err) == [stuck], err
-    assert re.search(r"waiting   : rank \d on \S+: inside", err), err
+    assert re.search(r"waiting   : rank \d on \S+: step 0, inside", err), err
 
 
 def test_steps_that_ranks_did_alone_accuse_nobody_of_a_later_hang(job, mpi_shim):
