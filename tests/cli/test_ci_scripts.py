@@ -211,20 +211,20 @@ def test_where_no_mpi_has_a_compiler_nothing_is_compared_and_that_fails(tmp_path
                                                          "FAILED: no MPI could be compared with a plain loop"]
 
 
-@pytest.mark.parametrize("code", [0, 1], ids=["all goes well", "nothing does"])
-def test_what_is_made_beside_the_tests_is_idle_and_fails_nothing(tmp_path, code):
-    """ci/beside.sh over a cmake that writes down how it was called, and how the kernel schedules it."""
+@pytest.mark.parametrize("code", [0, 8], ids=["all pass", "some fail"])
+def test_what_goes_on_beside_the_tests_is_idle_and_ends_as_its_tests_do(tmp_path, code):
+    """ci/beside.sh over a cmake and a ctest that write down how they were called, and how the kernel schedules them."""
     (tmp_path / "ci").mkdir()
     log = tmp_path / "log"
     for name in ("beside.sh", "common.sh"):
         (tmp_path / "ci" / name).write_bytes((ROOT / "ci" / name).read_bytes())
         (tmp_path / "ci" / name).chmod(0o755)
-    (tmp_path / "cmake").write_text(f"#!/bin/sh\necho \"$(basename \"$0\") $* $(chrt -p $$ | sed -n 's/.*policy: //p')\" >>{log}\nexit {code}\n")
-    (tmp_path / "cmake").chmod(0o755)
+    for name, ends in (("cmake", 0), ("ctest", code)):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho \"$(basename \"$0\") $* $(chrt -p $$ | sed -n 's/.*policy: //p')\" >>{log}\nexit {ends}\n")
+        (tmp_path / name).chmod(0o755)
     done = subprocess.run(["setsid", tmp_path / "ci" / "beside.sh"], capture_output=True, text=True, timeout=60, check=False,
                           env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
     called = [line.split() for line in log.read_text().splitlines()]
     assert all(words[-1] == "SCHED_IDLE" for words in called), called
-    begun = [" ".join(words[:3]) for words in called]
-    assert begun == (["cmake --preset asan", "cmake --build --preset"] if code == 0 else ["cmake --preset asan"])
+    assert [" ".join(words[:3]) for words in called] == ["cmake --preset asan", "cmake --build --preset", "ctest --preset asan"]
