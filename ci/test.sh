@@ -21,18 +21,30 @@ failed=0
 run_tests() {
   local preset=$1
   shift
-  rm -rf "build/$preset/junit" "build/$preset/ctest.xml" "build/$preset/again.xml"
+  rm -rf "build/$preset/junit"
+  forget "$preset"
   ctest --preset "$preset" --parallel 8 --output-junit "$root/build/$preset/ctest.xml" "$@" \
     </dev/null || timed_again "$preset" || failed=1
+}
+
+# forget PRESET: what an earlier run of its tests wrote.
+forget() { rm -f "build/$1/ctest.xml" "build/$1/again.xml"; }
+
+# failed_again PRESET: what failed, once more. It counts as it ends then, and the last lines name it.
+failed_again() {
+  stage "what failed beside other tests, once more and alone"
+  ctest --preset "$1" --rerun-failed --output-junit "$root/build/$1/again.xml" </dev/null
 }
 
 # What is timed beside other tests has no clock to rely on (docs/design/decisions/0087-…): where only tests failed that take
 # turns at the clock (ci/cmake/tests.cmake), they run once more, alone, and that counts.
 timed_again() {
-  local preset=$1 list="build/$1/Testing/Temporary/LastTestsFailed.log"
+  local list="build/$1/Testing/Temporary/LastTestsFailed.log" status=0
   if ! [ -s "$list" ] || grep -qvE ':(labs\.|mpi\.|cli\.gpu_flow$)' "$list"; then return 1; fi
-  stage "what failed beside other tests, once more and alone"
-  ctest --preset "$preset" --rerun-failed --output-junit "$root/build/$preset/again.xml" </dev/null
+  goes_on && pkill -STOP -s "$beside"
+  failed_again "$1" || status=$?
+  goes_on && pkill -CONT -s "$beside"
+  return "$status"
 }
 
 stage "1/4 packages"
@@ -41,23 +53,28 @@ stage "2/4 build (ci)"
 build_preset ci
 stage "3/4 lint and all tests                                   after $(minutes $((SECONDS - started)))"
 # A session of its own has a share of the processors of its own, which beside.sh makes the least.
+forget asan
 setsid timeout 80m ci/beside.sh &
 beside=$!
 # Once it has ended its number may be another's.
-end_beside() { if jobs -pr | grep -qx "$beside"; then kill -- "-$beside" 2>/dev/null || true; fi; }
+goes_on() { jobs -pr | grep -qx "$beside"; }
+end_beside() { if goes_on; then kill -- "-$beside" 2>/dev/null || true; fi; }
 trap end_beside EXIT
 if $thorough; then run_tests ci; else run_tests ci --exclude-regex '^lint$'; fi
 stage "4/4 tests with ASan and UBSan                             after $(minutes $((SECONDS - started)))"
 # Of the command line those are left out that look at texts, packages, scripts and CMake, and at what lies around the program.
 beside_the_program='arrows|board|bootstrap|build_folders|ci_scripts|cmake_kernels|docs|fresh_machine|lint_unity'
 beside_the_program+='|release|startup|template|template_runs'
-labels='unit|fuzz'
+labels=$sanitized_labels
 if $thorough; then labels+='|cli'; fi
-if $thorough || jobs -pr | grep -qx "$beside" || ! wait "$beside"; then
+if $thorough || goes_on || ! [ -e build/asan/ctest.xml ]; then
   end_beside # what it has built is kept, the rest is faster without its priority
   wait "$beside" || true
   build_preset asan
   run_tests asan --label-regex "^($labels)\$" --exclude-regex "^cli\\.($beside_the_program)\$"
+elif ! wait "$beside"; then # at idle priority what is timed may come late
+  cat build/asan-beside.log >&2
+  failed_again asan || failed=1
 fi
 trap - EXIT
 

@@ -305,7 +305,7 @@ if(TARGET clusterbench)
       ENVIRONMENT "${test_environment};CLUSTERBENCH_BIN=$<TARGET_FILE:clusterbench>")
     # One of its tests has the wall's clock against a step that hangs.
     if(kind IN_LIST cb_timed OR name STREQUAL cli.gpu_flow)
-      set_tests_properties(${name} PROPERTIES RESOURCE_LOCK clock COST 30)
+      set_tests_properties(${name} PROPERTIES RESOURCE_LOCK clock COST 1000)
     endif()
   endforeach()
 endif()

@@ -39,7 +39,9 @@ Said blame(const RankState& r) {
 
 double longest_idle(const std::vector<RankState>& ranks) {
   double idle = 0;
-  for (const RankState& r : ranks) idle = std::max(idle, r.idle_seconds);
+  for (const RankState& r : ranks) {
+    if (!r.met) idle = std::max(idle, r.idle_seconds);
+  }
   return idle;
 }
 
@@ -49,7 +51,8 @@ std::vector<const RankState*> find_absent(const std::vector<RankState>& ranks) {
   const double idle = longest_idle(ranks);
   // A rank that progressed recently is only slower, even if ranks measure independently.
   const auto behind = [&](const RankState& r) {
-    return r.link == RankLink::connected && position(r) < furthest && r.idle_seconds >= idle / 2;
+    return r.link == RankLink::connected && !r.met && position(r) < furthest &&
+           r.idle_seconds >= idle / 2;
   };
   // The surest sign comes first.
   const std::vector<std::function<bool(const RankState&)>> signs{

@@ -28,6 +28,7 @@ struct RankState {
   double silent_seconds = 0;  // time since its last sign of life
   RankLink link = RankLink::connected;
   std::string failure = {};  // why it gave up, packed by pack_said(); empty unless it failed
+  bool met = false;          // waits where all meet, behind what they measured apart
 };
 
 inline bool has_failed(const RankState& r) { return !r.failure.empty(); }
@@ -49,7 +50,8 @@ inline constexpr double kSilentSeconds = 2;
 
 // The absent ranks are those that failed; else those whose connection is lost; else silent ones;
 // else those behind the others and not inside a collective step; else those behind. If all ranks
-// are equally far, none is absent and the network between them is to blame.
+// are equally far, none is absent and the network between them is to blame. Who has come to a
+// meeting is not behind.
 HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks);
 
 // "0-3,7": for messages.

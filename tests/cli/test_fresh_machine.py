@@ -53,6 +53,12 @@ def test_a_change_names_its_file_and_the_run(checkout, file, text):
     assert len(done.stdout.splitlines()) == 4
 
 
+@pytest.mark.parametrize("file", ["ci/test.sh", "ci/beside.sh", "ci/cmake/tests.cmake"])
+def test_how_tests_are_made_counts_for_them_alone(checkout, file):
+    append(checkout / file, "x\n")
+    assert [line.split(": ")[1] for line in record(checkout).stdout.splitlines()] == ["bookworm-test", "trixie-test"]
+
+
 def test_a_run_that_never_was_is_named(checkout):
     (checkout / "ci/fresh-machine/bookworm-test").unlink()
     assert record(checkout).stdout == "fresh-machine: bookworm-test was never recorded; run ci/fresh-machine.sh bookworm test\n"

@@ -339,8 +339,9 @@ def test_exchanged_cables_are_found_directly(live):
     _, failed, _ = ask(live, 1, "--plan", write_plan(live.directory), "--no-tables", "--no-counters")
     live.tell(*(f'Unlink "{identity(leaf)}"[{port}]' for leaf, port, _ in (a, b)),
               *(f'Link "{identity(leaf)}"[{port}] "{identity(device)}"[1]' for leaf, port, device in (a, b)), "Wait 1")
-    # The managers have not swept since: the four ports are not active yet, which is true too.
-    assert sorted(name for name, _ in failed) == ["port_state"] * 4 + ["swapped"]
+    # The managers may not have swept since: the four ports are then not active yet, which is true too.
+    names = [name for name, _ in failed]
+    assert names.count("swapped") == 1 and set(names) <= {"swapped", "port_state"} and len(names) <= 5, failed
 
 
 @managed

@@ -239,14 +239,22 @@ def test_a_rank_that_dies_while_it_trains_alone_is_named(job):
     assert "a rank was lost" in err and re.search(r"not there : \S+ rank 1: .*last in (twin step after )?step \d+", err), err
 
 
-@pytest.mark.parametrize("layout, stuck, call", [((), "0", "MPI_Iallreduce"), (("--pp", "2", "--micro-batches", "4"), "1", "MPI_Isend")],
+@pytest.mark.parametrize("ranks, layout, stuck, call", [(2, (), "0", "MPI_Iallreduce"), (3, ("--pp", "3", "--layers", "3", "--micro-batches", "4"), "1", "MPI_Isend")],
                          ids=["replicas", "stages"])
-def test_a_rank_that_does_not_come_to_an_exchange_is_named_and_not_who_waits_there(job, mpi_shim, layout, stuck, call):
+def test_a_rank_that_does_not_come_to_an_exchange_is_named_and_not_who_waits_there(job, mpi_shim, ranks, layout, stuck, call):
     mpi_shim("stuck_rank_shim.c", STUCK_RANK=stuck, STUCK_CALL=call)
-    code, out, err = job.run(2, *TINY, "--steps", "6", "--twin-every", "0", "--stall", "4s", *layout)
+    code, out, err = job.run(ranks, *TINY, "--steps", "6", "--twin-every", "0", "--stall", "4s", *layout)
     assert code == 124, out + err
     assert re.findall(r"not there : \S+ rank (\d+): is behind", err) == [stuck], err
-    assert re.search(r"waiting   : rank \d on \S+: step 0, inside", err), err
+    assert re.search(r"waiting   : ranks? \S+ on \S+: step 0, inside", err), err
+
+
+def test_an_exchange_that_never_ends_accuses_nobody_who_waits_elsewhere(job, mpi_shim):
+    """Each rank of 0 and 1, and of 2 and 3, has half of the matrices. The gradients of 0 and 2 do not arrive; 1 and 3 are done with theirs."""
+    mpi_shim("stuck_rank_shim.c", LOST_RANKS="02")
+    code, out, err = job.run(4, *TINY, "--steps", "6", "--twin-every", "0", "--stall", "4s", "--tp", "2")
+    assert code == 124, out + err
+    assert "every rank is there" in err and "not there" not in err, err
 
 
 def test_steps_that_ranks_did_alone_accuse_nobody_of_a_later_hang(job, mpi_shim):

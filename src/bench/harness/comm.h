@@ -12,6 +12,8 @@
 
 namespace cb {
 
+class Watchdog;
+
 // A reduction that goes on while its caller does something else.
 class PendingMax {
  public:
@@ -46,8 +48,27 @@ class Comm {
   // (deadline) after `deadline_seconds` if some rank does not come, so that nobody waits for ever.
   virtual int agree(int status, double deadline_seconds) = 0;
 
+  // Who is told that this rank waits in a call, or null; parts of the group tell it too.
+  Watchdog* told() const { return told_; }
+  void tell(Watchdog* watchdog) { told_ = watchdog; }
+
   bool any(bool value) { return max(value ? 1 : 0) > 0; }
   bool is_root() const { return rank() == 0; }
+
+ private:
+  Watchdog* told_ = nullptr;
+};
+
+// For its life the watchdog is told when this rank waits in a call of `comm`.
+class TellsWaits {
+ public:
+  TellsWaits(Comm& comm, Watchdog& watchdog) : comm_(comm) { comm.tell(&watchdog); }
+  ~TellsWaits() { comm_.tell(nullptr); }
+  TellsWaits(const TellsWaits&) = delete;
+  TellsWaits& operator=(const TellsWaits&) = delete;
+
+ private:
+  Comm& comm_;
 };
 
 // Where the ranks are.

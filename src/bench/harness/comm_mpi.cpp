@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/harness/watchdog.h"
 #include "core/clock.h"
 
 namespace cb {
@@ -57,7 +58,10 @@ class MpiComm final : public Comm {
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
+  void barrier() override {
+    const Watchdog::Waiting waiting(told());
+    check(MPI_Barrier(comm_), "MPI_Barrier");
+  }
   double max(double value) override { return reduce(value, MPI_MAX); }
   double min(double value) override { return reduce(value, MPI_MIN); }
   double sum(double value) override { return reduce(value, MPI_SUM); }
@@ -67,6 +71,7 @@ class MpiComm final : public Comm {
 
   void broadcast(std::span<std::byte> bytes, int root) override {
     constexpr size_t kMax = size_t{1} << 30;  // MPI counts in int
+    const Watchdog::Waiting waiting(told());
     for (size_t at = 0; at < bytes.size(); at += kMax) {
       const auto part = bytes.subspan(at, std::min(kMax, bytes.size() - at));
       check(MPI_Bcast(part.data(), static_cast<int>(part.size()), MPI_BYTE, root, comm_),
@@ -77,6 +82,7 @@ class MpiComm final : public Comm {
   // Whether the blobs fit is decided by all ranks before the data moves: one rank that throws on
   // its own would leave the others in the collective.
   std::vector<std::string> gather(std::string_view blob) override {
+    const Watchdog::Waiting waiting(told());
     if (sum(static_cast<double>(blob.size())) > INT32_MAX)
       throw Error("the results of all ranks exceed 2 GiB; ask for fewer sizes or fewer iterations");
     const int length = static_cast<int>(blob.size());
@@ -86,6 +92,7 @@ class MpiComm final : public Comm {
   }
 
   std::string broadcast_text(std::string text) override {
+    const Watchdog::Waiting waiting(told());
     auto length = static_cast<unsigned long long>(text.size());
     check(MPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, comm_), "MPI_Bcast");
     text.resize(length);
@@ -94,6 +101,7 @@ class MpiComm final : public Comm {
   }
 
   int agree(int status, double deadline_seconds) override {
+    const Watchdog::Waiting waiting(told());
     int agreed = status;
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Iallreduce(&status, &agreed, 1, MPI_INT, MPI_MAX, comm_, &request), "MPI_Iallreduce");
@@ -111,6 +119,7 @@ class MpiComm final : public Comm {
 
  private:
   double reduce(double value, MPI_Op op) {
+    const Watchdog::Waiting waiting(told());
     double result = 0;
     check(MPI_Allreduce(&value, &result, 1, MPI_DOUBLE, op, comm_), "MPI_Allreduce");
     return result;
@@ -156,7 +165,9 @@ std::unique_ptr<Comm> world_comm() {
 
 std::unique_ptr<Comm> part_of(const Comm& whole, int colour, int key) {
   if (whole.size() == 1) return single_comm();
-  return std::make_unique<MpiComm>(mpi_part_of(whole, colour, key));
+  auto out = std::make_unique<MpiComm>(mpi_part_of(whole, colour, key));
+  out->tell(whole.told());
+  return out;
 }
 
 mpi::Communicator mpi_part_of(const Comm& whole, int colour, int key) {

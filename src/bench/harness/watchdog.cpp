@@ -86,7 +86,14 @@ void Watchdog::progress() noexcept {
   alive();
 }
 
-void Watchdog::leave() noexcept {
+bool Watchdog::begin_wait() noexcept {
+  if (entered_.load(std::memory_order_relaxed) > iterations_.load(std::memory_order_relaxed))
+    return false;
+  enter();
+  return true;
+}
+
+void Watchdog::end_wait() noexcept {
   entered_.store(iterations_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   alive();
 }
@@ -131,7 +138,8 @@ WatchState Watchdog::state_locked(double now) const {
           iterations_.load(),
           idle,
           used_up ? total_seconds_ : 0,
-          failure_};
+          failure_,
+          met_.load()};
 }
 
 void Watchdog::loop() {

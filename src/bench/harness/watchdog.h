@@ -19,6 +19,7 @@ struct WatchState {
   double idle_seconds = 0;     // since the last progress
   double used_up_seconds = 0;  // the whole deadline where that has passed though it moved; else 0
   std::string failure = {};    // why it measures no more, while it waits for the others to hear it
+  bool met = false;            // in a Meeting
 };
 
 // A thread that calls `on_expiry` once when an armed deadline passes without progress() for
@@ -49,8 +50,6 @@ class Watchdog {
     entered_.store(iterations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   void progress() noexcept;  // cheap: one relaxed store and a clock read
-  // The wait that enter() began is over, and was a part of a step only: nothing is counted.
-  void leave() noexcept;
   // Moves inside a step, or outside of all: not idle, but no step is counted. Ranks do such things
   // in different numbers, and who is behind is told by equal numbers of steps.
   void alive() noexcept;
@@ -58,13 +57,30 @@ class Watchdog {
   // nobody behind. The same number on every rank.
   void count_from(uint64_t steps) noexcept;
 
-  // A wait for other ranks within a step: who has not come to it is behind those that wait in it.
+  // A wait for other ranks that counts no step: who has not come to it is behind those that wait in
+  // it. Within another wait, or a step, it is a part of that. Null: nobody is told.
   class Waiting {
    public:
-    explicit Waiting(Watchdog& watchdog) : watchdog_(watchdog) { watchdog.enter(); }
-    ~Waiting() { watchdog_.leave(); }
+    explicit Waiting(Watchdog* watchdog)
+        : watchdog_(watchdog != nullptr && watchdog->begin_wait() ? watchdog : nullptr) {}
+    ~Waiting() {
+      if (watchdog_ != nullptr) watchdog_->end_wait();
+    }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
+
+   private:
+    Watchdog* watchdog_;
+  };
+
+  // Done with all that ranks measure apart, in different numbers of steps, and waiting where they
+  // meet: such a rank is behind nobody, however many steps it has done.
+  class Meeting {
+   public:
+    explicit Meeting(Watchdog& watchdog) : watchdog_(watchdog) { watchdog.met_ = true; }
+    ~Meeting() { watchdog_.met_ = false; }
+    Meeting(const Meeting&) = delete;
+    Meeting& operator=(const Meeting&) = delete;
 
    private:
     Watchdog& watchdog_;
@@ -103,6 +119,8 @@ class Watchdog {
 
  private:
   void loop();
+  bool begin_wait() noexcept;  // false: it is inside a step already
+  void end_wait() noexcept;
   double limit_idle(double seconds);  // gives the limit until now
   void bound(double seconds);
   double expiry_locked() const;
@@ -124,6 +142,7 @@ class Watchdog {
   std::atomic<uint64_t> entered_{0};
   std::atomic<uint64_t> iterations_{0};
   std::atomic<double> last_progress_{0};
+  std::atomic<bool> met_{false};
   std::thread thread_;
 };
 

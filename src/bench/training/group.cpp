@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <list>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/harness/comm_mpi.h"
+#include "bench/harness/watchdog.h"
 #include "core/error.h"
 
 namespace cb::training {
@@ -60,17 +60,6 @@ MPI_Datatype type_of() {
   return sizeof(Real) == 4 ? MPI_FLOAT : MPI_DOUBLE;
 }
 
-// In an exchange, of which a watchdog may be told.
-class InExchange {
- public:
-  explicit InExchange(Watchdog* watchdog) {
-    if (watchdog != nullptr) waiting_.emplace(*watchdog);
-  }
-
- private:
-  std::optional<Watchdog::Waiting> waiting_;
-};
-
 int narrow(int64_t count) {
   if (count > kMost) throw Error(said("train.too_long", count));
   return static_cast<int>(count);
@@ -90,7 +79,7 @@ void wait(MPI_Request& request) {
 // An exchange cannot be called off: its destructor waits, because it writes to the caller's memory.
 class MpiPending final : public Pending {
  public:
-  explicit MpiPending(Watchdog* watchdog) : watchdog_(watchdog) {}
+  explicit MpiPending(Watchdog* told) : told_(told) {}
   ~MpiPending() override {
     int done = 0;
     while (request != MPI_REQUEST_NULL && done == 0 &&
@@ -101,21 +90,21 @@ class MpiPending final : public Pending {
   MpiPending& operator=(const MpiPending&) = delete;
   bool done() override { return request == MPI_REQUEST_NULL || is_done(request); }
   void wait() override {
-    const InExchange in(watchdog_);
+    const Watchdog::Waiting waiting(told_);
     Pending::wait();
   }
 
   MPI_Request request = MPI_REQUEST_NULL;
 
  private:
-  Watchdog* watchdog_;
+  Watchdog* told_;
 };
 
 template <typename Real>
 class MpiGroup final : public Group<Real> {
  public:
-  MpiGroup(const Comm& whole, int colour, int key, Watchdog* watchdog)
-      : comm_(mpi_part_of(whole, colour, key)), watchdog_(watchdog) {
+  MpiGroup(const Comm& whole, int colour, int key)
+      : comm_(mpi_part_of(whole, colour, key)), told_(whole.told()) {
     check(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
     check(MPI_Comm_size(comm_.get(), &size_), "MPI_Comm_size");
   }
@@ -125,7 +114,7 @@ class MpiGroup final : public Group<Real> {
   void all_reduce(Real* data, int64_t count) override { reduce(data, count, MPI_SUM); }
   void all_reduce_max(Real* data, int64_t count) override { reduce(data, count, MPI_MAX); }
   void reduce_scatter(const Real* whole, Real* part, int64_t each) override {
-    const InExchange in(watchdog_);
+    const Watchdog::Waiting waiting(told_);
     check(
         MPI_Reduce_scatter_block(whole, part, narrow(each), type_of<Real>(), MPI_SUM, comm_.get()),
         "MPI_Reduce_scatter_block");
@@ -133,13 +122,13 @@ class MpiGroup final : public Group<Real> {
   // The own part may already be in its place.
   void all_gather(const Real* part, Real* whole, int64_t each) override {
     const bool in_place = part == whole + rank_ * each;
-    const InExchange in(watchdog_);
+    const Watchdog::Waiting waiting(told_);
     check(MPI_Allgather(in_place ? MPI_IN_PLACE : static_cast<const void*>(part), narrow(each),
                         type_of<Real>(), whole, narrow(each), type_of<Real>(), comm_.get()),
           "MPI_Allgather");
   }
   std::unique_ptr<Pending> start_all_reduce(Real* data, int64_t count) override {
-    auto out = std::make_unique<MpiPending>(watchdog_);
+    auto out = std::make_unique<MpiPending>(told_);
     check(MPI_Iallreduce(MPI_IN_PLACE, data, narrow(count), type_of<Real>(), MPI_SUM, comm_.get(),
                          &out->request),
           "MPI_Iallreduce");
@@ -147,7 +136,7 @@ class MpiGroup final : public Group<Real> {
   }
   std::unique_ptr<Pending> start_reduce_scatter(const Real* whole, Real* part,
                                                 int64_t each) override {
-    auto out = std::make_unique<MpiPending>(watchdog_);
+    auto out = std::make_unique<MpiPending>(told_);
     check(MPI_Ireduce_scatter_block(whole, part, narrow(each), type_of<Real>(), MPI_SUM,
                                     comm_.get(), &out->request),
           "MPI_Ireduce_scatter_block");
@@ -156,13 +145,13 @@ class MpiGroup final : public Group<Real> {
 
  private:
   void reduce(Real* data, int64_t count, MPI_Op op) {
-    const InExchange in(watchdog_);
+    const Watchdog::Waiting waiting(told_);
     check(MPI_Allreduce(MPI_IN_PLACE, data, narrow(count), type_of<Real>(), op, comm_.get()),
           "MPI_Allreduce");
   }
 
   mpi::Communicator comm_;
-  Watchdog* watchdog_;
+  Watchdog* told_;
   int rank_ = 0, size_ = 1;
 };
 
@@ -171,8 +160,8 @@ class MpiGroup final : public Group<Real> {
 template <typename Real>
 class MpiPipeline final : public Pipeline<Real> {
  public:
-  MpiPipeline(const Comm& whole, int colour, int key, Watchdog* watchdog)
-      : comm_(mpi_part_of(whole, colour, key)), watchdog_(watchdog) {
+  MpiPipeline(const Comm& whole, int colour, int key)
+      : comm_(mpi_part_of(whole, colour, key)), told_(whole.told()) {
     check(MPI_Comm_rank(comm_.get(), &stage_), "MPI_Comm_rank");
     check(MPI_Comm_size(comm_.get(), &stages_), "MPI_Comm_size");
   }
@@ -202,11 +191,11 @@ class MpiPipeline final : public Pipeline<Real> {
     check(MPI_Irecv(data, narrow(count), type_of<Real>(), stage_ + direction, 1 - direction,
                     comm_.get(), &request),
           "MPI_Irecv");
-    const InExchange in(watchdog_);
+    const Watchdog::Waiting waiting(told_);
     wait(request);
   }
   void flush() override {
-    const InExchange in(watchdog_);
+    const Watchdog::Waiting waiting(told_);
     for (Sent& one : sent_) wait(one.request);
     sent_.clear();
   }
@@ -217,7 +206,7 @@ class MpiPipeline final : public Pipeline<Real> {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   mpi::Communicator comm_;
-  Watchdog* watchdog_;
+  Watchdog* told_;
   std::list<Sent> sent_;
   int stage_ = 0, stages_ = 1;
 };
@@ -237,24 +226,24 @@ int rank_at(const Coordinates& at, const Layout& l) {
 }
 
 template <typename Real>
-Fabric<Real> connect(Comm& comm, const Layout& l, Watchdog* watchdog) {
+Fabric<Real> connect(Comm& comm, const Layout& l) {
   const Coordinates at = coordinates_of(comm.rank(), l);
   Fabric<Real> out{std::make_unique<Alone<Real>>(), std::make_unique<Alone<Real>>(),
                    std::make_unique<OneStage<Real>>()};
   // A colour is the first rank of its group.
   if (l.tensor > 1)
-    out.tensor = std::make_unique<MpiGroup<Real>>(comm, rank_at({0, at.data, at.stage}, l),
-                                                  at.tensor, watchdog);
+    out.tensor =
+        std::make_unique<MpiGroup<Real>>(comm, rank_at({0, at.data, at.stage}, l), at.tensor);
   if (l.data > 1)
-    out.data = std::make_unique<MpiGroup<Real>>(comm, rank_at({at.tensor, 0, at.stage}, l), at.data,
-                                                watchdog);
+    out.data =
+        std::make_unique<MpiGroup<Real>>(comm, rank_at({at.tensor, 0, at.stage}, l), at.data);
   if (l.pipeline > 1)
-    out.pipeline = std::make_unique<MpiPipeline<Real>>(comm, rank_at({at.tensor, at.data, 0}, l),
-                                                       at.stage, watchdog);
+    out.pipeline =
+        std::make_unique<MpiPipeline<Real>>(comm, rank_at({at.tensor, at.data, 0}, l), at.stage);
   return out;
 }
 
-template Fabric<float> connect(Comm&, const Layout&, Watchdog*);
-template Fabric<double> connect(Comm&, const Layout&, Watchdog*);
+template Fabric<float> connect(Comm&, const Layout&);
+template Fabric<double> connect(Comm&, const Layout&);
 
 }  // namespace cb::training

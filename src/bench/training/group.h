@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "bench/harness/comm.h"
-#include "bench/harness/watchdog.h"
 #include "model/training/cost.h"
 
 // Who exchanges what in a training step.
@@ -75,11 +74,11 @@ struct Fabric {
 };
 
 // Collective over the ranks of `comm`, which must be layout.ranks(). With one rank no MPI is
-// needed. The watchdog is told who waits in an exchange; null: nobody is.
+// needed. An exchange tells whom `comm` tells.
 template <typename Real>
-Fabric<Real> connect(Comm& comm, const Layout& layout, Watchdog* watchdog = nullptr);
+Fabric<Real> connect(Comm& comm, const Layout& layout);
 
-extern template Fabric<float> connect(Comm&, const Layout&, Watchdog*);
-extern template Fabric<double> connect(Comm&, const Layout&, Watchdog*);
+extern template Fabric<float> connect(Comm&, const Layout&);
+extern template Fabric<double> connect(Comm&, const Layout&);
 
 }  // namespace cb::training

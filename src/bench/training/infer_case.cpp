@@ -50,7 +50,7 @@ struct Inference {
         team(cpus_of_rank(c.comm, cores, params)),
         library(open_train_library(c, params.text("library"), team)),
         backend(host_backend<float>(team, library.product)),
-        fabric(connect<float>(c.comm, o.layout, &c.watchdog)),
+        fabric(connect<float>(c.comm, o.layout)),
         text(infer_text(o)) {}
 
   Context& context;
@@ -133,6 +133,7 @@ Record measure_on_host(Inference& job, const Params& params, const InferPoint& p
 }
 
 std::vector<Record> run_infer(Context& context, const Params& params) {
+  const TellsWaits told(context.comm, context.watchdog);
   const InferOptions options = infer_options(params, context.comm.size());
   if (const auto deadline = context.watchdog.total_seconds())
     require_time_for_loads(options, params.integers("batch").size(), *deadline);

@@ -81,7 +81,7 @@ class LoadSession::Replica final : public Server {
   bool wait_until(double moment) override {
     for (double left = moment - now(); left > 0; left = moment - now()) {
       sleep_seconds(std::min(left, kHeartbeatSeconds));
-      load_.context_.watchdog.progress();
+      load_.context_.watchdog.alive();
       if (left > kHeartbeatSeconds && !load_.announce(0)) return false;
     }
     return true;
@@ -187,7 +187,7 @@ void LoadSession::lead(Loaded& out, double rate, int64_t requests) {
 
 void LoadSession::follow() {
   while (announce(0)) {
-    context_.watchdog.progress();
+    context_.watchdog.alive();
     if (announced_ > 0 && !generate(sized_for(announced_), [](const Pass&) {})) return;
   }
 }
@@ -201,7 +201,7 @@ bool LoadSession::all_are_good(bool mine) {
   const auto pending = context_.comm.start_max(said);
   std::optional<double> worst;
   while (!(worst = pending->result())) {
-    context_.watchdog.progress();
+    context_.watchdog.alive();
     sleep_seconds(0.002);
   }
   if (*worst == kCancelled) throw Interrupted();

@@ -63,14 +63,10 @@ Outcomes meet_behind_level(const Context& job, Outcomes mine, const Said& failur
   const double patience =
       mine == with_numbers ? kSlowestGroup * took : std::numeric_limits<double>::infinity();
   const Watchdog::Bounded waiting(watchdog, patience);
-  const double until = monotonic_seconds() + patience;
+  const Watchdog::Meeting met(watchdog);
   const auto all = job.comm.start_max(mine);
   std::optional<double> worst;
-  while (!(worst = all->result())) {
-    // Not idle: a hang of another group is not this one's, though it has done fewer steps.
-    if (failure.empty() && monotonic_seconds() < until) watchdog.alive();
-    std::this_thread::sleep_for(kAskEvery);
-  }
+  while (!(worst = all->result())) std::this_thread::sleep_for(kAskEvery);
   const double furthest = job.comm.max(static_cast<double>(watchdog.state().iterations));
   watchdog.count_from(static_cast<uint64_t>(furthest));
   return static_cast<Outcomes>(*worst);

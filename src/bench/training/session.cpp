@@ -110,24 +110,13 @@ void Session::together(const std::function<void()>& call) {
   } catch (const Error& e) {
     failure = said("said.of", context_.who(), e.said());
   }
-  context_.watchdog.enter();
   throw_where_failed(context_.comm, failure);
-  context_.watchdog.progress();
-}
-
-std::vector<std::string> Session::gathered(const std::string& mine) const {
-  const Watchdog::Waiting waiting(context_.watchdog);
-  return context_.comm.gather(mine);
-}
-
-std::string Session::from_root(const std::string& text) const {
-  const Watchdog::Waiting waiting(context_.watchdog);
-  return context_.comm.broadcast_text(text);
 }
 
 std::string Session::digest_of_weights() {
   std::string all;
-  for (const std::string& blob : gathered(bytes_of(std::vector<uint64_t>{trainer_.weights_hash()})))
+  for (const std::string& blob :
+       context_.comm.gather(bytes_of(std::vector<uint64_t>{trainer_.weights_hash()})))
     all += blob;
   return context_.comm.is_root() ? sha256_hex(all) : std::string();
 }
@@ -140,11 +129,11 @@ void Session::suspect(const char* check, const std::vector<Suspect>& suspects) {
 
 std::vector<Suspect> Session::suspects_of(const std::vector<TracePoint>& trace) {
   std::vector<std::vector<TracePoint>> traces;
-  for (const std::string& blob : gathered(bytes_of(trace)))
+  for (const std::string& blob : context_.comm.gather(bytes_of(trace)))
     traces.push_back(values_of<TracePoint>(blob));
   std::string text;
   if (context_.comm.is_root()) text = packed(find_different(traces, options_.layout));
-  return unpacked(from_root(text));
+  return unpacked(context_.comm.broadcast_text(text));
 }
 
 // With one replica the step is computed twice; a planted fault acts in the first only, as a fault
@@ -157,7 +146,7 @@ void Session::compare_twins() {
   std::vector<uint64_t> mine;
   if (parted) mine.push_back(*parted);
   std::vector<Suspect> all;
-  const std::vector<std::string> blobs = gathered(bytes_of(mine));
+  const std::vector<std::string> blobs = context_.comm.gather(bytes_of(mine));
   for (size_t rank = 0; rank < blobs.size(); ++rank)
     for (const uint64_t order : values_of<uint64_t>(blobs[rank]))
       all.push_back({static_cast<int>(rank), order, true});
@@ -166,7 +155,7 @@ void Session::compare_twins() {
       std::min_element(all.begin(), all.end(), [](auto& a, auto& b) { return a.order < b.order; });
   std::string text;
   if (earliest != all.end()) text = packed({*earliest});
-  suspect("twin", unpacked(from_root(text)));
+  suspect("twin", unpacked(context_.comm.broadcast_text(text)));
 }
 
 void Session::compare_weights() {
@@ -179,7 +168,7 @@ void Session::compare_weights() {
 void Session::locate_not_finite() {
   std::vector<uint64_t> mine;
   if (trainer_.not_finite()) mine.push_back(trainer_.not_finite()->order(options_.shape.layers));
-  const std::vector<std::string> blobs = gathered(bytes_of(mine));
+  const std::vector<std::string> blobs = context_.comm.gather(bytes_of(mine));
   std::vector<Suspect> all;
   for (size_t rank = 0; rank < blobs.size(); ++rank)
     for (const uint64_t order : values_of<uint64_t>(blobs[rank]))
@@ -193,7 +182,7 @@ void Session::locate_not_finite() {
         0, PlaceInStep{PlaceInStep::Part::weights, 0, 0}.order(options_.shape.layers), false};
     text = packed({earliest != all.end() ? *earliest : whole});
   }
-  suspect("finite", unpacked(from_root(text)));
+  suspect("finite", unpacked(context_.comm.broadcast_text(text)));
 }
 
 double Session::one_step(Spans& spans, Trained& measured) {
@@ -228,13 +217,13 @@ double Session::one_step(Spans& spans, Trained& measured) {
 void Session::share_computing(Trained& measured) {
   const std::vector<double>& seconds = measured.run.spans.of("computing");
   std::vector<double> medians, least;
-  for (const std::string& blob : gathered(bytes_of(std::vector<double>{
+  for (const std::string& blob : context_.comm.gather(bytes_of(std::vector<double>{
            median(seconds), *std::min_element(seconds.begin(), seconds.end())}))) {
     medians.push_back(values_of<double>(blob).at(0));
     least.push_back(values_of<double>(blob).at(1));
   }
-  measured.computing_seconds = values_of<double>(from_root(bytes_of(medians)));
-  measured.least_seconds = values_of<double>(from_root(bytes_of(least)));
+  measured.computing_seconds = values_of<double>(context_.comm.broadcast_text(bytes_of(medians)));
+  measured.least_seconds = values_of<double>(context_.comm.broadcast_text(bytes_of(least)));
 }
 
 Trained Session::train() {

@@ -50,9 +50,6 @@ class Session {
 
  private:
   void together(const std::function<void()>& call);
-  // Comm's gather and broadcast, in which the watchdog sees who waits.
-  std::vector<std::string> gathered(const std::string& mine) const;
-  std::string from_root(const std::string& text) const;
   double checkpoint_patience();
   void begin_checkpoints(Trained& measured);
   void resume(Trained& measured);

@@ -163,7 +163,7 @@ Record measure_training(const TrainingGroup& group, HostMeans& means) {
   require_train_memory(group);
   context.watchdog.note("allocating and making the weights");
   const auto backend = host_backend<float>(means.team, means.library.product);
-  auto fabric = connect<float>(context.comm, o.layout, &context.watchdog);
+  auto fabric = connect<float>(context.comm, o.layout);
   const Text text(o.text, o.recipe.seed);
   const Stage stage = o.stage(context.comm.rank());
   Fault mine = o.fault;
@@ -188,9 +188,7 @@ Record measure_training(const TrainingGroup& group, HostMeans& means) {
   const auto moved = [&] { context.watchdog.alive(); };
   const Prediction parts =
       predict(context.comm, *backend, fabric, stage, measured.ledger, trainer, moved);
-  if (group.is_all())
-    add_links(context, record,
-              probe_links(context.comm, context.place, [&] { context.watchdog.progress(); }));
+  if (group.is_all()) add_links(context, record, probe_links(context.comm, context.place, moved));
   const double best = best_product_rate(*backend, measured.ledger, moved);
   const double predicted = context.comm.max(parts.step());
   add_rank_figures(record, self, o.layout, measured, parts);
@@ -200,6 +198,7 @@ Record measure_training(const TrainingGroup& group, HostMeans& means) {
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
+  const TellsWaits told(context.comm, context.watchdog);
   const Options options = options_of(params, context.comm.size());
   TrainingJob job{params, options, scaling_points(params, options, context.place)};
   HostMeans means(context, params);

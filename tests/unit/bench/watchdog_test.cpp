@@ -76,7 +76,9 @@ TEST_CASE("a wait within a step is seen from outside, and counts no step when it
   w.watchdog.arm("x", 60, 60);
   w.watchdog.progress();
   {
-    const Watchdog::Waiting waiting(w.watchdog);
+    const Watchdog::Waiting waiting(&w.watchdog);
+    CHECK(w.watchdog.state().entered == 2);
+    { const Watchdog::Waiting part(&w.watchdog); }
     CHECK(w.watchdog.state().entered == 2);
     CHECK(w.watchdog.state().iterations == 1);
     std::this_thread::sleep_for(50ms);

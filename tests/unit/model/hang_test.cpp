@@ -55,6 +55,21 @@ TEST_CASE("a rank outside a step is to blame before those that wait for it insid
   CHECK(absent(ranks) == std::vector<int>{3});
 }
 
+TEST_CASE(
+    "who has come where groups meet is behind nobody, however long ago and after how few steps") {
+  auto ranks = stuck();
+  for (const size_t r : {2, 3}) {
+    ranks[r].entered = ranks[r].left = 5;
+    ranks[r].idle_seconds = 100;
+    ranks[r].met = true;
+  }
+  CHECK(absent(ranks).empty());
+  ranks[1].entered = 16;
+  CHECK(absent(ranks) == std::vector<int>{1});
+  ranks[3].met = false;  // the others wait for it, too
+  CHECK(absent(ranks) == std::vector<int>{3});
+}
+
 TEST_CASE("a lost rank is surer than a silent one, and that than one behind") {
   auto ranks = stuck();
   ranks[1].entered = 16;

@@ -39,14 +39,14 @@ std::string state_to_text(const WatchState& state) {
   return json{{"doing", state.doing},       {"note", state.note},
               {"entered", state.entered},   {"left", state.iterations},
               {"idle", state.idle_seconds}, {"used_up", state.used_up_seconds},
-              {"failure", state.failure}}
+              {"failure", state.failure},   {"met", state.met}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 WatchState state_from_text(const std::string& text) {
   const json j = json::parse(text);
   return {j.at("doing"), j.at("note"),    j.at("entered"), j.at("left"),
-          j.at("idle"),  j.at("used_up"), j.at("failure")};
+          j.at("idle"),  j.at("used_up"), j.at("failure"), j.at("met")};
 }
 
 std::string greeting_of(const std::string& token, int rank) {
@@ -265,7 +265,8 @@ std::vector<RankState> SideHub::states(double now) {
                    .idle_seconds = p.last.idle_seconds + silent,
                    .silent_seconds = silent,
                    .link = p.state,
-                   .failure = p.last.failure});
+                   .failure = p.last.failure,
+                   .met = p.last.met});
   }
   peers_[0].state = RankLink::never;
   return out;

@@ -147,8 +147,7 @@ class GpuInference {
   }
 
   void generate_on(GpuBackend& backend, Fabric<float>& fabric) {
-    if (exchanges())
-      fabric.words = connect<float>(context_.comm, options_.layout, &context_.watchdog).tensor;
+    if (exchanges()) fabric.words = connect<float>(context_.comm, options_.layout).tensor;
     context_.watchdog.note("allocating and making the weights");
     const Text text = infer_text(options_);
     std::optional<Parameters<float>> parameters;
@@ -203,6 +202,7 @@ class GpuInference {
 }  // namespace
 
 std::vector<Record> measure_gpu_inference(Context& context, const Params& params) {
+  const TellsWaits told(context.comm, context.watchdog);
   const int ranks = context.comm.size();
   const InferOptions options = infer_options(params, ranks);
   if (const auto deadline = context.watchdog.total_seconds())

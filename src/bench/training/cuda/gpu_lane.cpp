@@ -175,6 +175,7 @@ bool LanePoint::done() {
 }
 
 void LanePoint::wait() {
+  const Watchdog::Waiting waiting(told());
   while (!lane_.tools().queue.lost() && !done()) std::this_thread::yield();
 }
 

@@ -98,6 +98,7 @@ class LanePoint {
   LanePoint& operator=(const LanePoint&) = delete;
   bool done();  // never waits
   void wait();
+  Watchdog* told() const { return &lane_.tools().context.watchdog; }
 
  private:
   Lane& lane_;

@@ -24,6 +24,10 @@ class LanePending final : public Pending {
  public:
   explicit LanePending(Lane& lane) : point_(lane) {}
   bool done() override { return point_.done(); }
+  void wait() override {
+    const Watchdog::Waiting waiting(point_.told());
+    Pending::wait();
+  }
 
  private:
   LanePoint point_;

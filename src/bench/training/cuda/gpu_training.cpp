@@ -207,6 +207,7 @@ void refuse_alone_or_together(const Params& params, const Options& options, int 
 }  // namespace
 
 std::vector<Record> measure_gpu_training(Context& context, const Params& params) {
+  const TellsWaits told(context.comm, context.watchdog);
   const int ranks = context.comm.size();
   const Options options = options_of(params, ranks);
   refuse_alone_or_together(params, options, ranks);
