@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The last stage of ci/test.sh at idle priority, beside tests that mostly wait: the build with sanitizers (build/asan), and its tests.
-#   ci/beside.sh
+#   ci/beside.sh LABELS       of the tests, such as "unit|fuzz"
 # All it says is in build/asan-beside.log. build/asan/ctest.xml is there once all tests have ended; exit 0: they passed.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -14,4 +14,4 @@ chrt --idle -p 0 $$ 2>/dev/null || true
 mkdir -p build
 exec >build/asan-beside.log 2>&1
 build_preset asan
-ctest --preset asan --parallel 4 --label-regex "^($sanitized_labels)\$" --output-junit "$root/build/asan/ctest.xml" </dev/null
+ctest --preset asan --parallel 4 --label-regex "^($1)\$" --output-junit "$root/build/asan/ctest.xml" </dev/null

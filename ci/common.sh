@@ -6,8 +6,6 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root"
 export CLUSTERBENCH_SOURCE_DIR="$root"
 jobs=$(nproc)
-# What runs with ASan and UBSan in every run: ci/beside.sh, ci/test.sh.
-export sanitized_labels='unit|fuzz'
 
 # Open MPI refuses to start as root unless told twice. Root is the usual user in a CI container.
 if [ "$(id -u)" -eq 0 ]; then

@@ -16,6 +16,7 @@ case ${1-} in
 esac
 started=$SECONDS
 failed=0
+sanitized='unit|fuzz' # labels of the tests that run with sanitizers too
 
 # run_tests PRESET [CTEST OPTION…]: goes on after a failure, so that one run shows all of them.
 run_tests() {
@@ -54,24 +55,25 @@ build_preset ci
 stage "3/4 lint and all tests                                   after $(minutes $((SECONDS - started)))"
 # A session of its own has a share of the processors of its own, which beside.sh makes the least.
 forget asan
-setsid timeout 80m ci/beside.sh &
+setsid timeout 80m ci/beside.sh "$sanitized" &
 beside=$!
 # Once it has ended its number may be another's.
 goes_on() { jobs -pr | grep -qx "$beside"; }
-end_beside() { if goes_on; then kill -- "-$beside" 2>/dev/null || true; fi; }
+end_beside() { if goes_on; then kill -- "-$beside" && kill -CONT -- "-$beside"; fi 2>/dev/null || true; }
 trap end_beside EXIT
 if $thorough; then run_tests ci; else run_tests ci --exclude-regex '^lint$'; fi
 stage "4/4 tests with ASan and UBSan                             after $(minutes $((SECONDS - started)))"
 # Of the command line those are left out that look at texts, packages, scripts and CMake, and at what lies around the program.
 beside_the_program='arrows|board|bootstrap|build_folders|ci_scripts|cmake_kernels|docs|fresh_machine|lint_unity'
 beside_the_program+='|release|startup|template|template_runs'
-labels=$sanitized_labels
-if $thorough; then labels+='|cli'; fi
+if $thorough; then sanitized+='|cli'; fi
+# What a sanitizer has found is no matter of time.
+if grep -hE -A20 'ERROR: (Address|Leak)Sanitizer|: runtime error: ' build/asan-beside.log >&2; then failed=1; fi
 if $thorough || goes_on || ! [ -e build/asan/ctest.xml ]; then
   end_beside # what it has built is kept, the rest is faster without its priority
   wait "$beside" || true
   build_preset asan
-  run_tests asan --label-regex "^($labels)\$" --exclude-regex "^cli\\.($beside_the_program)\$"
+  run_tests asan --label-regex "^($sanitized)\$" --exclude-regex "^cli\\.($beside_the_program)\$"
 elif ! wait "$beside"; then # at idle priority what is timed may come late
   cat build/asan-beside.log >&2
   failed_again asan || failed=1

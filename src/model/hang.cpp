@@ -37,32 +37,37 @@ Said blame(const RankState& r) {
   return said("hang.behind", format_seconds(r.idle_seconds), where(r));
 }
 
+// Of those that have come to no meeting, if there are any.
 double longest_idle(const std::vector<RankState>& ranks) {
+  const bool all_met = std::ranges::all_of(ranks, &RankState::met);
   double idle = 0;
   for (const RankState& r : ranks) {
-    if (!r.met) idle = std::max(idle, r.idle_seconds);
+    if (all_met || !r.met) idle = std::max(idle, r.idle_seconds);
   }
   return idle;
 }
 
 std::vector<const RankState*> find_absent(const std::vector<RankState>& ranks) {
   uint64_t furthest = 0;
-  for (const RankState& r : ranks) furthest = std::max(furthest, position(r));
+  for (const RankState& r : ranks) {
+    if (!r.met) furthest = std::max(furthest, position(r));
+  }
+  const bool some_met = std::ranges::any_of(ranks, &RankState::met);
   const double idle = longest_idle(ranks);
   // A rank that progressed recently is only slower, even if ranks measure independently.
-  const auto behind = [&](const RankState& r) {
-    return r.link == RankLink::connected && !r.met && position(r) < furthest &&
-           r.idle_seconds >= idle / 2;
+  const auto stands = [&](const RankState& r) {
+    return r.link == RankLink::connected && !r.met && r.idle_seconds >= idle / 2;
   };
+  const auto behind = [&](const RankState& r) { return stands(r) && position(r) < furthest; };
   // The surest sign comes first.
   const std::vector<std::function<bool(const RankState&)>> signs{
-      has_failed,
-      [](const RankState& r) { return r.link == RankLink::lost; },
+      has_failed, [](const RankState& r) { return r.link == RankLink::lost; },
       [](const RankState& r) {
         return r.link == RankLink::connected && r.silent_seconds >= kSilentSeconds;
       },
-      [&](const RankState& r) { return behind(r) && !inside(r); },
-      behind,
+      [&](const RankState& r) { return behind(r) && !inside(r); }, behind,
+      // The last that others wait for where they meet has nobody to be behind.
+      [&](const RankState& r) { return some_met && stands(r) && !inside(r); },
       [](const RankState& r) { return r.link == RankLink::never; }};
   for (const auto& sign : signs) {
     std::vector<const RankState*> out;

@@ -222,9 +222,10 @@ def test_what_goes_on_beside_the_tests_is_idle_and_ends_as_its_tests_do(tmp_path
     for name, ends in (("cmake", 0), ("ctest", code)):
         (tmp_path / name).write_text(f"#!/bin/sh\necho \"$(basename \"$0\") $* $(chrt -p $$ | sed -n 's/.*policy: //p')\" >>{log}\nexit {ends}\n")
         (tmp_path / name).chmod(0o755)
-    done = subprocess.run(["setsid", tmp_path / "ci" / "beside.sh"], capture_output=True, text=True, timeout=60, check=False,
+    done = subprocess.run(["setsid", tmp_path / "ci" / "beside.sh", "unit|fuzz"], capture_output=True, text=True, timeout=60, check=False,
                           env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
     called = [line.split() for line in log.read_text().splitlines()]
     assert all(words[-1] == "SCHED_IDLE" for words in called), called
     assert [" ".join(words[:3]) for words in called] == ["cmake --preset asan", "cmake --build --preset", "ctest --preset asan"]
+    assert f"--label-regex ^(unit|fuzz)$ --output-junit {tmp_path}/build/asan/ctest.xml" in " ".join(called[-1])

@@ -273,7 +273,7 @@ std::map<GemmType, Choice> choose_on_hosts(Context& context, const ProbeRequest&
     context.watchdog.note("choosing the library");
     try {
       mine["choices"] = to_json(choose(request, library, prober, [&] {
-        context.watchdog.progress();
+        context.watchdog.alive();
         if (context.cancel.cancelled()) throw Interrupted();
       }));
     } catch (const Interrupted&) {
@@ -321,7 +321,7 @@ Choice choose_alike(Context& context, const ProbeRequest& request, const std::st
       works = false;
     }
   }
-  context.watchdog.progress();
+  context.watchdog.alive();
   // The own loops are on every host.
   own.candidate = context.comm.any(!works) ? Candidate{"builtin", ""} : first.candidate;
   return own;

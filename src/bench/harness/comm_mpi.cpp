@@ -171,6 +171,7 @@ std::unique_ptr<Comm> part_of(const Comm& whole, int colour, int key) {
 }
 
 mpi::Communicator mpi_part_of(const Comm& whole, int colour, int key) {
+  const Watchdog::Waiting waiting(whole.told());
   return dynamic_cast<const MpiComm&>(whole).part(colour, key);
 }
 

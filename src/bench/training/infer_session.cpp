@@ -56,7 +56,7 @@ bool InferSession::first_of_replica(int64_t place) {
 }
 
 void InferSession::take_pass(const Pass& pass) {
-  context_.watchdog.progress();
+  context_.watchdog.alive();
   if (context_.comm.size() == 1 && context_.cancel.cancelled()) throw Interrupted();
   if (pass.finite) return;
   finite_ = false;

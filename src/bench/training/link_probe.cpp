@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bench/harness/comm_mpi.h"
+#include "bench/harness/watchdog.h"
 #include "core/clock.h"
 
 namespace cb::training {
@@ -100,6 +101,7 @@ std::vector<HostLinks> probe_links(Comm& comm, const RankMap& map,
                                    const std::function<void()>& moved) {
   const size_t hosts = map.hosts.size();
   if (hosts < 2) return {};
+  const Watchdog::Waiting waiting(comm.told());
   std::string mine;
   {
     const mpi::Communicator some = mpi_part_of(comm, map.first_on_host() ? 0 : 1, comm.rank());

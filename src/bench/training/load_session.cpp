@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -198,12 +199,11 @@ bool LoadSession::all_are_good(bool mine) {
   constexpr double kGood = 0, kWrong = 1, kCancelled = 2;
   context_.watchdog.note("waiting for the replicas that still serve");
   const double said = context_.cancel.cancelled() ? kCancelled : mine ? kGood : kWrong;
+  const Watchdog::Meeting met(context_.watchdog);
+  const Watchdog::Bounded waiting(context_.watchdog, std::numeric_limits<double>::infinity());
   const auto pending = context_.comm.start_max(said);
   std::optional<double> worst;
-  while (!(worst = pending->result())) {
-    context_.watchdog.alive();
-    sleep_seconds(0.002);
-  }
+  while (!(worst = pending->result())) sleep_seconds(0.002);
   if (*worst == kCancelled) throw Interrupted();
   return *worst == kGood;
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -173,6 +174,23 @@ TEST_CASE("a rank that has failed is at fault once no other moves, whatever the 
   REQUIRE(t.diagnosis.absent.size() == 1);
   CHECK(t.diagnosis.absent[0].rank == 2);
   CHECK(t.diagnosis.absent[0].why == "has failed: out of memory");
+}
+
+TEST_CASE(
+    "a rank that failed by itself and waits where all meet ends the job of nobody who computes") {
+  Job job;
+  job.failed_grace_seconds = 1;
+  job.run([&](int rank, SideChannel&, Watchdog& watchdog) {
+    std::optional<Watchdog::Meeting> met;
+    if (rank > 0) met.emplace(watchdog);
+    if (rank == 2) watchdog.fail("out of memory");
+    if (rank == 0) {
+      CHECK(job.trouble.wait_for(3s) == std::future_status::timeout);
+      const Watchdog::Waiting waiting(&watchdog);
+      CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
+    }
+  });
+  CHECK(job.trouble.get().kind == JobFailure::Kind::failed);
 }
 
 TEST_CASE("what breaks once rank 0 has heard of an expiry did not cause it") {

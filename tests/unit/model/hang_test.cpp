@@ -55,19 +55,25 @@ TEST_CASE("a rank outside a step is to blame before those that wait for it insid
   CHECK(absent(ranks) == std::vector<int>{3});
 }
 
-TEST_CASE(
-    "who has come where groups meet is behind nobody, however long ago and after how few steps") {
-  auto ranks = stuck();
-  for (const size_t r : {2, 3}) {
-    ranks[r].entered = ranks[r].left = 5;
-    ranks[r].idle_seconds = 100;
-    ranks[r].met = true;
+TEST_CASE("who has come where groups meet is behind nobody, and nobody is behind it") {
+  for (const uint64_t steps : {5, 50}) {
+    CAPTURE(steps);
+    auto ranks = stuck();
+    for (const size_t r : {2, 3}) {
+      ranks[r].entered = ranks[r].left = steps;
+      ranks[r].idle_seconds = 100;
+      ranks[r].met = true;
+    }
+    CHECK(absent(ranks).empty());  // between ranks 0 and 1
+    ranks[1].entered = 16;
+    CHECK(absent(ranks) == std::vector<int>{1});
+    ranks[0] = ranks[2];
+    ranks[0].rank = 0;
+    CHECK(absent(ranks) == std::vector<int>{1});  // the last one
+    ranks[1].met = true;
+    CHECK(absent(ranks).empty());
+    CHECK(diagnose_hang(ranks).reason == said("hang.all_equal"));
   }
-  CHECK(absent(ranks).empty());
-  ranks[1].entered = 16;
-  CHECK(absent(ranks) == std::vector<int>{1});
-  ranks[3].met = false;  // the others wait for it, too
-  CHECK(absent(ranks) == std::vector<int>{3});
 }
 
 TEST_CASE("a lost rank is surer than a silent one, and that than one behind") {

@@ -61,7 +61,7 @@ Communicators::Communicators(const Library& library, Context& context, const Gro
 
 void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
   context_.watchdog.note(fmt::format("making a communicator of {} ranks", ranks_));
-  context_.watchdog.enter();
+  const Watchdog::Waiting waiting(&context_.watchdog);
   const Functions& call = library_.call();
   const bool configured = call.comm_init_rank_config != nullptr;
   abi::Config config;
@@ -83,7 +83,6 @@ void Communicators::init(const abi::UniqueId& id, const CommOptions& options) {
   library_.check(begun, "ncclCommInitRank");
   library_.check(ended, "ncclGroupEnd");
   settle("making the communicator", options.init_seconds, [] { return true; });
-  context_.watchdog.progress();
 }
 
 Communicators::~Communicators() {

@@ -283,18 +283,22 @@ void SideHub::begin_expiry(double now, const WatchState& expired) {
   trouble_ = failed ? JobFailure::Kind::failed : JobFailure::Kind::expired;
 }
 
-// A rank that fails leaves the others in a collective that it will never enter.
+// A rank that fails leaves the others in a collective that it will never enter. One that failed by
+// itself, and waits where all meet, keeps nobody who computes.
 bool SideHub::others_wait_for_a_failed_rank(double now) {
   peers_[0].last = watchdog_.state();
-  bool failed = false;
+  bool failed = false, met = true;
+  for (const Peer& p : peers_) {
+    if (p.last.failure.empty()) continue;
+    failed = true;
+    met = met && p.last.met;
+  }
   for (size_t r = 0; r < peers_.size(); ++r) {
     const Peer& p = peers_[r];
-    if (!p.last.failure.empty())
-      failed = true;
-    else if (r == 0 || p.state == RankLink::connected) {
-      const double silent = r == 0 ? 0 : now - p.last_heard;
-      if (p.last.idle_seconds + silent < options_.failed_grace_seconds) return false;
-    }
+    if (!p.last.failure.empty() || (r > 0 && p.state != RankLink::connected)) continue;
+    const double silent = r == 0 ? 0 : now - p.last_heard;
+    if (p.last.idle_seconds + silent < options_.failed_grace_seconds) return false;
+    if (met && !p.last.met && p.last.entered <= p.last.iterations) return false;
   }
   return failed;
 }
