@@ -102,9 +102,11 @@ def test_a_flow_beside_an_incast_keeps_its_share_unless_both_take_one_trunk(clus
     if reason := netns_lab.why_not():
         pytest.skip(reason)
     with netns_lab.NetnsLab(4) as lab:
-        assert victim_of(lab, clusterbench, tmp_path / "whole.json") > 0.8
+        whole = victim_of(lab, clusterbench, tmp_path / "whole.json")
         lab.divide([lab.hosts[0], lab.hosts[2]], "40mbit")
-        assert victim_of(lab, clusterbench, tmp_path / "divided.json") < 0.75
+        # 4 → 1 shares the link of host 1, too: of the trunk it takes half at most, and a quarter where 3 → 1 takes most of that link.
+        divided = victim_of(lab, clusterbench, tmp_path / "divided.json")
+        assert whole > 0.8 and divided < min(0.85, whole - 0.1), (whole, divided)
 
 
 def test_a_link_cut_in_the_middle_is_named(netns, clusterbench, tmp_path):
