@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <future>
-#include <optional>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -180,15 +179,18 @@ TEST_CASE(
     "a rank that failed by itself and waits where all meet ends the job of nobody who computes") {
   Job job;
   job.failed_grace_seconds = 1;
+  std::atomic<bool> over{false};
   job.run([&](int rank, SideChannel&, Watchdog& watchdog) {
-    std::optional<Watchdog::Meeting> met;
-    if (rank > 0) met.emplace(watchdog);
-    if (rank == 2) watchdog.fail("out of memory");
-    if (rank == 0) {
-      CHECK(job.trouble.wait_for(3s) == std::future_status::timeout);
-      const Watchdog::Waiting waiting(&watchdog);
-      CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
+    if (rank > 0) {
+      const Watchdog::Meeting met(watchdog);
+      if (rank == 2) watchdog.fail("out of memory");
+      while (!over) std::this_thread::sleep_for(10ms);
+      return;
     }
+    CHECK(job.trouble.wait_for(3s) == std::future_status::timeout);
+    const Watchdog::Waiting waiting(&watchdog);
+    CHECK(job.trouble.wait_for(30s) == std::future_status::ready);
+    over = true;
   });
   CHECK(job.trouble.get().kind == JobFailure::Kind::failed);
 }
