@@ -1,6 +1,8 @@
 #include "core/parallel.h"
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -23,6 +25,10 @@ TEST_CASE("an exception goes on to the caller and ends the rest") {
                                     [&](size_t i) {
                                       ++calls;
                                       if (i == 3) throw Error("no");
+                                      // Who throws may be interrupted: the others are not through
+                                      // meanwhile.
+                                      if (i > 3)
+                                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
                                     }),
                   Error);
   CHECK(calls < 100000);
