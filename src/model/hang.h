@@ -49,9 +49,9 @@ struct HangDiagnosis {
 inline constexpr double kSilentSeconds = 2;
 
 // The absent ranks are those that failed; else those whose connection is lost; else silent ones;
-// else those behind the others and not inside a collective step; else those behind. If all ranks
-// are equally far, none is absent and the network between them is to blame. Who has come to a
-// meeting is not behind.
+// else those behind the others and not inside a collective step; else those behind; else, where
+// others have come to a meeting, those outside a step. If all ranks are equally far, none is absent
+// and the network between them is to blame. Who has come to a meeting is not behind.
 HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks);
 
 // "0-3,7": for messages.
