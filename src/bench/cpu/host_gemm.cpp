@@ -196,8 +196,9 @@ Opened open_host_gemm(const std::string& library, const std::string& core, GemmT
     return wide_at_first(from_cblas(library, host_blas::open_blis(team.size()), type), team);
   if (library == "onednn") return wide_at_first(from_onednn(type, team.size()), team);
   if (library == "builtin") {
-    return HostGemm{library, "", builtin_gemm_isa(),
-                    [&team](const GemmData& d) { builtin_gemm(d, team); }};
+    const std::string isa = builtin_gemm_isas().front();
+    return HostGemm{library, "", isa,
+                    [&team, isa](const GemmData& d) { builtin_gemm(d, team, isa); }};
   }
   throw Error(fmt::format("{} is not a library of matrix products", library));
 }

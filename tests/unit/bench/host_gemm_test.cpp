@@ -79,23 +79,40 @@ TEST_CASE("data depend on the seed and not on the number of threads") {
   }
 }
 
-TEST_CASE("the built-in product agrees with the definition for every type") {
+// The largest difference between C and the definition of A·B.
+double worst_of_product(const GemmData& d) {
+  const GemmShape s = d.shape();
+  double worst = 0;
+  for (int64_t i = 0; i < s.m; ++i) {
+    for (int64_t j = 0; j < s.n; ++j) {
+      double want = 0;
+      for (int64_t k = 0; k < s.k; ++k)
+        want += element(d.type(), d.a(), i * s.k + k) * element(d.type(), d.b(), k * s.n + j);
+      const double found = sum(d, i * s.n + j);
+      worst = std::isfinite(found) ? std::max(worst, std::abs(found - want)) : INFINITY;
+    }
+  }
+  return worst;
+}
+
+TEST_CASE("the built-in product agrees with the definition for every type and instruction set") {
   Team team({allowed_cpus()[0], allowed_cpus()[0]});
-  for (const GemmType type : kTypes) {
-    CAPTURE(gemm_type_name(type));
-    GemmData d(type, kOdd, 3, team);
-    builtin_gemm(d, team);
-    double worst = 0;
-    for (int64_t i = 0; i < kOdd.m; ++i) {
-      for (int64_t j = 0; j < kOdd.n; ++j) {
-        double want = 0;
-        for (int64_t k = 0; k < kOdd.k; ++k)
-          want += element(type, d.a(), i * kOdd.k + k) * element(type, d.b(), k * kOdd.n + j);
-        worst = std::max(worst, std::abs(sum(d, i * kOdd.n + j) - want));
+  // On both sides of each width of a panel, of the depth of a block and of a band of rows.
+  for (const GemmShape shape :
+       {kOdd, GemmShape{1, 1, 1}, GemmShape{9, 6, 255}, GemmShape{8, 12, 256},
+        GemmShape{7, 25, 257}, GemmShape{3, 48, 5}, GemmShape{5, 97, 513}}) {
+    for (const GemmType type : kTypes) {
+      for (const std::string& isa : builtin_gemm_isas()) {
+        CAPTURE(gemm_type_name(type));
+        CAPTURE(isa);
+        CAPTURE(shape.n);
+        GemmData d(type, shape, 3, team);
+        builtin_gemm(d, team, isa);
+        const double unit = type == GemmType::fp64 ? 0x1p-53 : 0x1p-24;
+        CHECK(worst_of_product(d) <=
+              (type == GemmType::int8 ? 0 : static_cast<double>(shape.k) * unit * 100));
       }
     }
-    const double unit = type == GemmType::fp64 ? 0x1p-53 : 0x1p-24;
-    CHECK(worst <= (type == GemmType::int8 ? 0 : static_cast<double>(kOdd.k) * unit * 100));
   }
 }
 
@@ -104,7 +121,7 @@ TEST_CASE("Freivalds passes a right product and catches one wrong element of eve
   for (const GemmType type : kTypes) {
     CAPTURE(gemm_type_name(type));
     GemmData d(type, kOdd, 5, team);
-    builtin_gemm(d, team);
+    builtin_gemm(d, team, builtin_gemm_isas().front());
     CHECK(check_product(d, 1, 2, team).passed);
     for (const int64_t at : {int64_t{0}, int64_t{500}, kOdd.m * kOdd.n - 1}) {
       const double right = sum(d, at);
@@ -124,7 +141,7 @@ TEST_CASE("an element that was never written, or is not a number, never passes")
     CAPTURE(gemm_type_name(type));
     GemmData d(type, {8, 8, 8}, 5, team);
     CHECK_FALSE(check_product(d, 1, 2, team).passed);  // poisoned
-    builtin_gemm(d, team);
+    builtin_gemm(d, team, builtin_gemm_isas().front());
     CHECK(check_product(d, 1, 2, team).passed);
     if (type == GemmType::int8) continue;
     set_sum(d, 63, std::nan(""));
@@ -144,7 +161,7 @@ TEST_CASE("the limit is 8·u·‖a‖·‖B‖, and both its sides are told apar
   // passes whatever x, and one of two limits and a bit fails.
   Team team({allowed_cpus()[0]});
   GemmData d(GemmType::fp64, {1, 1, 1}, 9, team);
-  builtin_gemm(d, team);
+  builtin_gemm(d, team, builtin_gemm_isas().front());
   const double right = sum(d, 0);
   const double limit = freivalds_limit(GemmType::fp64, std::abs(element(GemmType::fp64, d.a(), 0)),
                                        std::abs(element(GemmType::fp64, d.b(), 0)));
