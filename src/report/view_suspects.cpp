@@ -98,18 +98,30 @@ size_t badness_rank(const std::vector<Suspicion>& list) {
   return out;
 }
 
-// Counts hosts with warnings only apart: a warning gives nobody anything to mend.
+bool only_warns(const std::vector<Suspicion>& list) {
+  return std::ranges::all_of(list, [](const Suspicion& s) { return s.state == State::warn; });
+}
+
+// Counts hosts with warnings only apart: a warning gives nobody anything to mend. A pair, a group
+// or the cluster is no host, and is counted apart too.
 std::string suspects_caption(
-    const std::vector<std::pair<std::string, std::vector<Suspicion>>>& hosts,
+    const std::vector<std::pair<std::string, std::vector<Suspicion>>>& suspects,
     const ReportInput& in) {
-  const auto warned = static_cast<size_t>(std::ranges::count_if(hosts, [](const auto& host) {
-    return std::ranges::all_of(host.second,
-                               [](const Suspicion& s) { return s.state == State::warn; });
-  }));
-  const size_t blocking = hosts.size() - warned, all = in.campaign.hosts.size();
-  std::string out = blocking > 0 ? in.t.count("suspects.caption", blocking, all) : "";
-  if (warned > 0)
-    out += (out.empty() ? "" : in.t.gap()) + in.t.count("suspects.warned", warned, all);
+  const auto& hosts = in.campaign.hosts;
+  size_t blocking = 0, warned = 0, shared = 0;
+  for (const auto& [name, list] : suspects) {
+    if (std::ranges::find(hosts, name) == hosts.end())
+      ++shared;
+    else
+      ++(only_warns(list) ? warned : blocking);
+  }
+  std::string out;
+  const auto add = [&](std::string_view id, size_t count, auto... all) {
+    if (count > 0) out += (out.empty() ? "" : in.t.gap()) + in.t.count(id, count, all...);
+  };
+  add("suspects.caption", blocking, hosts.size());
+  add("suspects.warned", warned, hosts.size());
+  add("suspects.shared", shared);
   return out;
 }
 

@@ -115,6 +115,8 @@ constexpr TextRow kTexts[] = {
     {"suspects.warned.many", "{0} hosts of {1} have warnings only, which do not stop acceptance.", "{1} 台主机中有 {0} 台仅有警戒，不影响验收结论。"},
     {"suspects.caption.one", "{0} host of {1} has something to mend or to measure; the worst first.", "{1} 台主机中有 {0} 台需要整改或补测，最差者在前。"},
     {"suspects.caption.many", "{0} hosts of {1} have something to mend or to measure; the worst first.", "{1} 台主机中有 {0} 台需要整改或补测，最差者在前。"},
+    {"suspects.shared.one", "{0} pair or group of hosts is listed too.", "另列出 {0} 个主机对或主机组。"},
+    {"suspects.shared.many", "{0} pairs or groups of hosts are listed too.", "另列出 {0} 个主机对或主机组。"},
     {"suspects.left_out", "{0} more lines are in the JSON output.", "另有 {0} 行见 JSON 输出。"},
     {"criteria.heading", "Requirements", "判据"},
     {"criteria.caption", "All criteria, worst first. Ratio is measured over required; the ceiling is the physical or measured upper bound for the worst entity.", "全部判据，最差者在前。比值为实测值除以要求值；上限为最差对象的物理或实测上限。"},

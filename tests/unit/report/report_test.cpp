@@ -394,6 +394,26 @@ TEST_CASE("a host that has warnings only has nothing to mend") {
   CHECK(warned == 1);
 }
 
+TEST_CASE("a cluster and a pair are listed, and not counted as hosts") {
+  const example::Case c = example::mixed();
+  Judgement j = example::judgement_of(c);
+  std::erase_if(j.criteria, [](const CriterionVerdict& v) { return v.state != State::warn; });
+  REQUIRE(j.criteria.size() == 1);
+  const auto caption = [&](const std::vector<Entity>& entities) {
+    std::vector<Finding>& failing = j.criteria[0].failing;
+    failing.resize(1);
+    failing.assign(entities.size(), failing[0]);
+    for (size_t i = 0; i < entities.size(); ++i) failing[i].entity = entities[i];
+    const View view = build_view(c.campaign, j, c.catalogue, Texts(Lang::en));
+    return std::get<Table>(section_named(view, "Open items")->blocks.at(0)).caption;
+  };
+  const Entity cluster{"", "cluster", ""}, host{"node02", "host", ""};
+  CHECK(caption({host, cluster}) ==
+        "1 host of 4 has a warning only, which does not stop acceptance. "
+        "1 pair or group of hosts is listed too.");
+  CHECK(caption({cluster}) == "1 pair or group of hosts is listed too.");
+}
+
 TEST_CASE("each kind of chart appears where its data is, with title and description") {
   const example::Case c = example::mixed();
   const Judgement j = example::judgement_of(c);
