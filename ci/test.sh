@@ -38,10 +38,11 @@ failed_again() {
 }
 
 # What is timed beside other tests has no clock to rely on (docs/design/decisions/0087-…): where only tests failed that take
-# turns at the clock (ci/cmake/tests.cmake), they run once more, alone, and that counts.
+# turns at the clock (ci/cmake/tests.cmake), or that ask how long something takes, they run once more, alone, and that counts.
+timed='labs\.|mpi\.|scale\.|unit\.bench|cli\.(gpu_flow|startup)$'
 timed_again() {
   local list="build/$1/Testing/Temporary/LastTestsFailed.log" status=0
-  if ! [ -s "$list" ] || grep -qvE ':(labs\.|mpi\.|cli\.gpu_flow$)' "$list"; then return 1; fi
+  if ! [ -s "$list" ] || grep -qvE ":($timed)" "$list"; then return 1; fi
   goes_on && pkill -STOP -s "$beside"
   failed_again "$1" || status=$?
   goes_on && pkill -CONT -s "$beside"
