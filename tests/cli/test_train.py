@@ -1,5 +1,6 @@
 """train on one rank: what a user sees."""
 
+import hashlib
 import json
 import math
 import os
@@ -149,6 +150,33 @@ def test_a_torn_checkpoint_never_resumes(tmp_path):
     done, record = checkpointed(tmp_path, 20, "--resume")
     assert done.returncode == 4 and record["outcome"] == "errored"
     assert "no checkpoint of this training that every rank has whole" in done.stderr
+
+
+def test_a_damaged_checkpoint_is_told_with_its_bytes_and_the_other_one_resumes(tmp_path):
+    assert checkpointed(tmp_path, 12)[0].returncode == 0
+    newest = tmp_path / "clusterbench-train-rank0.1.checkpoint"  # of step 10
+    good = newest.read_bytes()
+    data = good.index(b"\nend\n") + 5
+    in_version = good.index(b"/2\n") + 1
+    for at, what in ((in_version, "its header is not what was written"), (data + 100, "bytes 0 to 656640 of array 1 are not what was written")):
+        newest.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
+        done, resumed = checkpointed(tmp_path, 9, "--resume")  # no further checkpoint
+        assert done.returncode == 0 and resumed["facts"]["resumed_at"] == "5", done.stderr
+        assert f"{newest} is damaged and counts as no checkpoint: {what}; next: " in done.stderr
+
+
+def test_a_checkpoint_of_another_version_is_refused_and_stays(tmp_path):
+    assert checkpointed(tmp_path, 12)[0].returncode == 0
+    newest = tmp_path / "clusterbench-train-rank0.1.checkpoint"
+    head, data = newest.read_bytes().split(b"header ", 1)
+    head = head.replace(b"/2\n", b"/1\n")
+    newest.write_bytes(head + b"header " + hashlib.sha256(head).hexdigest().encode() + data[64:])
+    kept = {f: f.read_bytes() for f in tmp_path.glob("*.checkpoint")}
+    for args in (["--resume"], []):
+        done, _ = checkpointed(tmp_path, 20, *args)
+        assert done.returncode == 4, done.stdout + done.stderr
+        assert f"{newest} is a checkpoint of version 1 of the format, and this build has version 2; next: " in done.stderr
+        assert {f: f.read_bytes() for f in tmp_path.glob("*.checkpoint")} == kept
 
 
 def test_a_checkpoint_of_another_training_is_none(tmp_path):

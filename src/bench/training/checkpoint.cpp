@@ -1,7 +1,6 @@
 #include "bench/training/checkpoint.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -31,11 +30,10 @@ void remove_partials(const std::filesystem::path& file) {
   }
 }
 
-// Steps of the file's checkpoint, if it is whole.
-std::optional<int64_t> whole_steps(const std::filesystem::path& path, const std::string& identity,
-                                   const Alive& alive) {
-  const CheckpointFile file(path, identity);
-  return file.read(nullptr, alive) ? file.steps() : std::nullopt;
+// Another build's checkpoint is no damage: it is somebody's, and can be read by that build.
+void require_version(const std::filesystem::path& path, const CheckpointFile& file) {
+  if (file.other_version())
+    throw Error(said("train.checkpoint_version", path.string(), *file.other_version()));
 }
 
 }  // namespace
@@ -49,10 +47,12 @@ Checkpoints::Checkpoints(std::filesystem::path directory, int rank, const std::s
   // The older or missing one is written first, so that the newest stays.
   int64_t newest = -1;
   for (int slot = 0; slot < kSlots; ++slot) {
-    const auto steps = whole_steps(file(slot), identity_, alive_);
-    own_[static_cast<size_t>(slot)] = steps.has_value();
-    if (!steps || *steps <= newest) continue;
-    newest = *steps;
+    CheckpointFile stored(file(slot), identity_);
+    require_version(file(slot), stored);
+    const bool whole = stored.read(nullptr, alive_);
+    own_[static_cast<size_t>(slot)] = whole;
+    if (!whole || *stored.steps() <= newest) continue;
+    newest = *stored.steps();
     slot_ = (slot + 1) % kSlots;
   }
 }
@@ -70,7 +70,9 @@ void Checkpoints::require_own(bool resumed) {
   for (int slot = 0; slot < kSlots; ++slot) {
     if (!is_there(file(slot))) continue;
     if (!resumed) throw Error(said("train.checkpoint_there", file(slot).string()));
-    if (!CheckpointFile(file(slot), identity_).is_replaceable())
+    const CheckpointFile stored(file(slot), identity_);
+    require_version(file(slot), stored);
+    if (!stored.is_replaceable())
       throw Error(said("train.checkpoint_foreign", file(slot).string()));
     own_[static_cast<size_t>(slot)] = true;
   }
@@ -88,17 +90,21 @@ Saved Checkpoints::save(int64_t steps, const std::vector<std::span<const float>>
   return out;
 }
 
-std::vector<int64_t> Checkpoints::whole() const {
+std::vector<int64_t> Checkpoints::whole(const std::function<void(const Said&)>& tell) const {
   std::vector<int64_t> out;
-  for (int slot = 0; slot < kSlots; ++slot)
-    if (const auto steps = whole_steps(file(slot), identity_, alive_)) out.push_back(*steps);
+  for (int slot = 0; slot < kSlots; ++slot) {
+    CheckpointFile stored(file(slot), identity_);
+    if (stored.read(nullptr, alive_)) out.push_back(*stored.steps());
+    if (tell && stored.damage())
+      tell(said("train.checkpoint_damaged", file(slot).string(), *stored.damage()));
+  }
   std::sort(out.rbegin(), out.rend());
   return out;
 }
 
 void Checkpoints::load(int64_t steps, const std::vector<std::span<float>>& arrays) const {
   for (int slot = 0; slot < kSlots; ++slot) {
-    const CheckpointFile stored(file(slot), identity_);
+    CheckpointFile stored(file(slot), identity_);
     if (stored.steps() != steps || stored.array_count() != arrays.size()) continue;
     if (!stored.fits(arrays)) throw Error(said("train.checkpoint_lengths", file(slot).string()));
     if (stored.read(&arrays, alive_)) return;

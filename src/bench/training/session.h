@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bench/training/checkpoint.h"
@@ -43,6 +44,8 @@ class Session {
   Session(Context& context, const Options& options, Trainer<float>& trainer,
           Backend<float>& backend);
 
+  // CPUs that the rank was started on, where a case has bound this thread since.
+  void was_started_on(std::vector<int> cpus) { started_on_ = std::move(cpus); }
   // Trains all steps. Wrong data ends it on every rank after the same step.
   Trained train();
   // What was found: into the record, as checks of the rank's own entity or of the whole job.
@@ -76,6 +79,7 @@ class Session {
   int64_t done_ = 0;
   std::optional<Checkpoints> checkpoints_;
   double patience_ = 0;                     // seconds that a checkpoint may take
+  std::vector<int> started_on_, share_;     // CPUs; the share is for the digests of checkpoints
   std::vector<std::vector<float>> staged_;  // what a checkpoint holds, where the device's memory
                                             // is not the host's
 };

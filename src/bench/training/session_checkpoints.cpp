@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/training/rank_share.h"
 #include "bench/training/rank_values.h"
 #include "bench/training/session.h"
 #include "core/clock.h"
@@ -46,6 +47,8 @@ std::vector<std::span<float>> Session::arrays_on_host() {
 // writing, and looks only then whether it can write.
 void Session::begin_checkpoints(Trained& measured) {
   patience_ = checkpoint_patience();
+  share_ = share_of_rank(context_.comm, context_.place, started_on_);
+  const OnAllOfRank reading_by(share_);
   const Watchdog::Bounded reading(context_.watchdog,
                                   options_.resume ? kReadsOfResume * patience_ : 0);
   together([&] {
@@ -64,7 +67,9 @@ void Session::begin_checkpoints(Trained& measured) {
 void Session::resume(Trained& measured) {
   int64_t common = -1;
   std::vector<std::vector<int64_t>> all;
-  for (const std::string& blob : context_.comm.gather(bytes_of(checkpoints_->whole())))
+  const auto whole = checkpoints_->whole(
+      [&](const Said& damage) { context_.log(said("said.of", context_.who(), damage).text()); });
+  for (const std::string& blob : context_.comm.gather(bytes_of(whole)))
     all.push_back(values_of<int64_t>(blob));
   if (!all.empty()) {
     for (const int64_t steps : all.front()) {
@@ -104,6 +109,7 @@ void Session::save_checkpoint(Trained& measured) {
   double host = monotonic_seconds() - start, storage = 0;
   // No step begins before the last rank's file is on its device.
   together([&] {
+    const OnAllOfRank digesting(share_);
     const Saved saved = checkpoints_->save(done_, state);
     host += saved.host_seconds;
     storage = saved.storage_seconds;

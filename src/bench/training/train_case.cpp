@@ -19,6 +19,7 @@
 #include "bench/training/train_record.h"
 #include "core/param_builder.h"
 #include "core/units.h"
+#include "sys/cpu/affinity.h"
 #include "sys/cpu/host_memory.h"
 
 namespace cb {
@@ -150,6 +151,7 @@ struct HostMeans {
         library(open_train_library(job, params.text("library"), team)),
         crowded(job.comm.any(cores.oversubscribed)) {}
 
+  std::vector<int> started_on = allowed_cpus();  // the team binds this thread
   RankCores cores;
   Team team;
   TrainLibrary library;
@@ -170,6 +172,7 @@ Record measure_training(const TrainingGroup& group, HostMeans& means) {
   if (mine.rank != context.comm.rank()) mine.kind = Fault::Kind::none;
   Trainer<float> trainer(context.comm, fabric, *backend, stage, text, o.recipe, mine);
   Session session(context, o, trainer, *backend);
+  session.was_started_on(means.started_on);
   Trained measured = session.train();
   measured.crowded = means.crowded;
 
