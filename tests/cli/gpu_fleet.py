@@ -5,13 +5,14 @@ same factor, all others are as shipped. Training and inference are of a decoder 
 wall's clock, so there what is asked relative to other hosts is less, and shares of the memory's rate are left out. ci/gpu_fleet.py runs
 profiles and faults."""
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "labs/netns"))
-from fleet_faults import EVERYWHERE, FAULTS, OF_A_JOB, meets  # noqa: E402
-from gpu_node import GPUS, HEALTHY_CUDA, HEALTHY_NVML, NO_PCI, PRODUCTS, SMALL, entries_of, failing, of_gpu, open_points  # noqa: E402
+from fleet_faults import EVERYWHERE, FAULTS, OF_A_JOB, meets, tells  # noqa: E402
+from gpu_node import GPUS, HEALTHY_CUDA, HEALTHY_NVML, NO_PCI, PRODUCTS, SMALL, entries_of, failing, of_gpu  # noqa: E402
 
 SCALE = 1e-6
 SEPARATOR = {"nccl": ","}  # of a stand-in's words, where it is no space
@@ -237,15 +238,57 @@ def explains(fault, criterion, part, hosts, host):
     return kind in ("cluster", "all hosts") or kind.startswith("rail") or criterion.startswith(wide) or hosts[host] in part or part == "cluster"
 
 
+# Hosts that a message names besides the one to blame: the members of a group, and the rank that saw that another one is gone.
+MEMBERS = re.compile(r"\b(?:pair|group|rail)-[\w-]+ \([^)]*\)")
+WITNESS = re.compile(r"\S+ rank \d+: (?=rank \d+ on )")
+
+
+def reasons_of(report):
+    """Why criteria decide nothing, or not for all: each message once."""
+    said = []
+    for c in report["criteria"]:
+        if c["state"] not in ("pass", "not-applicable"):
+            said += [gap["what"] for gap in c.get("gaps", ())] or ([c["reason"]] if c["state"] == "incomplete" else [])
+    return list(dict.fromkeys(said))
+
+
+def accused(said, hosts):
+    """The hosts to blame by the message: "n2 rank 3: …", "n1 rank 1: rank 0 on n2 is gone", "step info on n2 failed". Nobody is where a
+    group failed for a reason that names none of its members."""
+    said = WITNESS.sub("", MEMBERS.sub("", said))
+    return frozenset(host for host in hosts if re.search(rf"(?<![\w-]){re.escape(host)}(?![\w-])", said))
+
+
+def told_apart(told):
+    """Of fault -> what tells of it: the faults that have something of their own, as many as can."""
+    of_fault = {}
+
+    def give(name, tried):
+        for one in told[name]:
+            if one in tried:
+                continue
+            tried.add(one)
+            if one not in of_fault or give(of_fault[one], tried):
+                of_fault[one] = name
+                return True
+        return False
+
+    return {name for name in told if give(name, set())}
+
+
 def wrong_of(report, faults, hosts):
-    """(faults whose criterion does not name them, what fails and is nothing that they do)."""
-    bad, left = failing(report), [str(why) for why in open_points(report).values()]
-    missing = [name for (host, _), name in faults.items()
-               if name in OF_A_JOB and not any(hosts[host] in why and FAULTS[name][1] in why for why in left)]
+    """(faults whose criterion does not name them, what fails and is nothing that they do). Of what keeps hosts from being measured each needs
+    a message of its own: one that accuses two hosts stands for one fault."""
+    bad = failing(report)
+    left = {what: accused(what, hosts) for what in reasons_of(report)}
+    told = {name: {blamed for what, blamed in left.items() if hosts[host] in blamed and tells(name, what)}
+            for (host, _), name in faults.items() if name in OF_A_JOB}
+    apart = told_apart(told)
+    missing = [name for name in told if name not in apart]
     missing += [name for (host, gpu), name in faults.items()
-               if name not in OF_A_JOB and not any(named(part, FAULTS[name][2], hosts[host], gpu) for part in bad.get(FAULTS[name][1], ()))]
+                if name not in OF_A_JOB and not any(named(part, FAULTS[name][2], hosts[host], gpu) for part in bad.get(FAULTS[name][1], ()))]
     others = [(criterion, part) for criterion, parts in bad.items() for part in sorted(parts)
               if not any(explains(name, criterion, part, hosts, host) for (host, _), name in faults.items())]
     sick = {host for host, _ in faults} if OF_A_JOB.keys() & faults.values() else range(len(hosts))
-    others += [("open", host) for i, host in enumerate(hosts) if i not in sick and any(host in why for why in left)]
+    others += [("open", host) for i, host in enumerate(hosts) if i not in sick and any(host in blamed for blamed in left.values())]
     return missing, others
