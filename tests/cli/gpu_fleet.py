@@ -252,11 +252,17 @@ def reasons_of(report):
     return list(dict.fromkeys(said))
 
 
-def accused(said, hosts):
+def accused(said, hosts, sick=()):
     """The hosts to blame by the message: "n2 rank 3: …", "n1 rank 1: rank 0 on n2 is gone", "step info on n2 failed". Nobody is where a
-    group failed for a reason that names none of its members."""
+    group failed for a reason that names none of its members. Of a pair of which one end is sick, "n2 rank 3 → n3:rank 3", only that is."""
+    one = "|".join(rf"(?<![\w-]){re.escape(host)}(?![\w-])" for host in hosts)
+
+    def sick_end(pair):
+        return " ".join(host for host in pair.groups() if host in sick) or pair.group()
+
     said = WITNESS.sub("", MEMBERS.sub("", said))
-    return frozenset(host for host in hosts if re.search(rf"(?<![\w-]){re.escape(host)}(?![\w-])", said))
+    said = re.sub(rf"({one})(?:[ :](?:rank )?\d+)? → ({one})", sick_end, said)
+    return frozenset(re.findall(one, said))
 
 
 def told_apart(told):
@@ -280,7 +286,8 @@ def wrong_of(report, faults, hosts):
     """(faults whose criterion does not name them, what fails and is nothing that they do). Of what keeps hosts from being measured each needs
     a message of its own: one that accuses two hosts stands for one fault."""
     bad = failing(report)
-    left = {what: accused(what, hosts) for what in reasons_of(report)}
+    out = {host for (host, _), name in faults.items() if name in OF_A_JOB}
+    left = {what: accused(what, hosts, [hosts[host] for host in out]) for what in reasons_of(report)}
     told = {name: {blamed for what, blamed in left.items() if hosts[host] in blamed and tells(name, what)}
             for (host, _), name in faults.items() if name in OF_A_JOB}
     apart = told_apart(told)

@@ -87,6 +87,14 @@ def test_a_message_accuses_whom_it_blames_and_no_member_of_the_group(said, hosts
     assert accused(said, THREE) == hosts
 
 
+@pytest.mark.parametrize("pair", ["n2 rank 7 → n3:rank 7", "n3:7 → n2:7", "n2 → n3"])
+def test_the_other_end_of_a_pair_is_accused_only_where_neither_is_sick(pair):
+    said = f"inconclusive: the median of {pair} lies between 72 kB/s and 94 kB/s, and ≥ 75 kB/s is required; measure more"
+    assert accused(said, THREE, ["n2"]) == {"n2"}
+    assert accused(said, THREE, ["n1"]) == {"n2", "n3"}
+    assert accused(f"{said}; n3 rank 7: gone", THREE, ["n2"]) == {"n2", "n3"}
+
+
 def test_two_faults_in_one_reason_count_as_one():
     faults = {(1, 0): LOST, (0, 0): MEMORY}
     both = "n2 rank 3: remote process exited; n1 rank 0: the experts need 3 MiB, and 1000 B free"

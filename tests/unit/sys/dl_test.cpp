@@ -27,6 +27,9 @@ TEST_CASE("a library that is missing leaves the next name; a damaged file does n
   header[4] = 1;  // ELFCLASS32
   std::ofstream(damaged) << header;
   CHECK(DynamicLibrary::open("CB_NOT_SET", {damaged, "libm.so.6"}).present());
+  const std::string absent = ": cannot open shared object file: No such file or directory";
+  CHECK(DynamicLibrary::open("CB_NOT_SET", {missing, damaged, "libcb-b.so"}).reason() ==
+        missing + absent + "; " + damaged + ": wrong ELF class: ELFCLASS32; libcb-b.so" + absent);
   std::filesystem::remove_all(place);
 }
 
@@ -41,8 +44,6 @@ TEST_CASE("names that do not open are told in their order, and a reason they sha
         "libcb-4.so, libcb-3.so, libcb-2.so, libcb-1.so: " + absent);
   CHECK(reason({"libcb-5.so", "libcb-4.so", "libcb-3.so", "libcb-2.so", "libcb-1.so"}) ==
         "libcb-5.so … libcb-1.so: " + absent);
-  CHECK(reason({"libcb-a.so", "/dev/null", "libcb-b.so"}) ==
-        "libcb-a.so: " + absent + "; /dev/null: not a regular file; libcb-b.so: " + absent);
   CHECK(DynamicLibrary::open("CB_NOT_SET", {"libcb-a.so", "libm.so.6"}).reason().empty());
 }
 
