@@ -5,9 +5,13 @@ same factor, all others are as shipped. Training and inference are of a decoder 
 wall's clock, so there what is asked relative to other hosts is less, and shares of the memory's rate are left out. ci/gpu_fleet.py runs
 profiles and faults."""
 import json
+import os
 import re
 import shutil
+import socket
 import sys
+import tempfile
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "labs/netns"))
@@ -45,6 +49,7 @@ RAIL = 45
 SIZES = {"matrix-rail": "4K", "matrix-grid": "4K"}  # by step; else SIZE
 # Of a training: products and kernels last so long by the wall's clock that what the shared processors need beside them is little.
 PACE, END_TO_END = "wall=1 flops_bf16=7e5 memory_rate=2e7 nap=4e-3", "end-to-end-gpu"
+STALL = "1m"
 # Times by the wall's clock, which the processors' other work lengthens: GPUs and hosts may be this share of each other.
 SHARED_CLOCK, SHARE = ("train.node.fleet", "infer.gpu.fleet", "infer.node.fleet"), 0.4
 # No kernel of the stand-in takes the time of the bytes that a token reads, or of a prompt's operations.
@@ -182,6 +187,12 @@ def scaled_criterion(entry):
     return out
 
 
+def small_step(profile, step, case):
+    """What changes of a step. The ranks of a training wait two minutes for one that does not come, in each step and each repetition."""
+    out = {"id": step, "params": small_params(step, case)}
+    return out | ({"stall": STALL} if profile == END_TO_END else {})
+
+
 def small_params(step, case):
     return SMALL_FLEET[case] | ({"size": SIZES[step]} if step in SIZES else {})
 
@@ -193,8 +204,21 @@ def scaled_fleet(profiles, profile):
     return {
         "schema": "clusterbench.profile/1", "base": profile, "name": f"{profile}-scaled", "title": {"en": "on stand-ins", "zh": "替身"},
         "criteria": [c for c in changed if c] + [{"id": name, "remove": True} for name in (*NO_PCI, BUSY, *NO_BYTES) if name in criteria],
-        "steps": [{"id": step, "params": small_params(step, entry["case"])} for step, entry in steps.items() if entry["case"] in SMALL_FLEET],
+        "steps": [small_step(profile, step, entry["case"]) for step, entry in steps.items() if entry["case"] in SMALL_FLEET],
     }
+
+
+@contextmanager
+def kept_session_folder():
+    """Open MPI 4.1 makes /tmp/ompi.HOST.UID where it is not there and removes it where it is empty: of two jobs that begin at once one ends with
+    "File exists", which would be told of a sound host. Here it is never empty."""
+    mine = Path(tempfile.gettempdir()) / f"ompi.{socket.gethostname()}.{os.getuid()}" / f"lab-{os.getpid()}"
+    mine.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            mine.rmdir()
 
 
 def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=900):
@@ -210,8 +234,9 @@ def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=
         lab.slow_link(host, rate=changes.get("link", "100mbit"))
         if changes.get("cut"):
             lab.cut_link(host)
-    done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
-                    lab.write_hostfile(place / "hosts", gpus_of(profile))], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
+    with kept_session_folder():
+        done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
+                        lab.write_hostfile(place / "hosts", gpus_of(profile))], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
     text = done.stdout + done.stderr
     if not (out / "campaign.json").exists():
         raise AssertionError(text)
