@@ -1,11 +1,14 @@
 #include "campaign/job_reason.h"
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 
 #include <fmt/format.h>
 
+#include "campaign/blame.h"
 #include "core/exit_code.h"
 #include "core/text.h"
 #include "core/units.h"
@@ -14,6 +17,7 @@ namespace cb {
 namespace {
 
 constexpr size_t kMaxReason = 300;
+constexpr int kKilled = 128;  // mpirun and srun end with it and the signal that killed a rank
 
 // A heading like "clusterbench mpi: 2 problems" says nothing without the first problem.
 bool announces_problems(std::string_view line) {
@@ -31,6 +35,27 @@ std::string without_blanks_at_ends(const std::string& line) {
   return begin == std::string::npos ? "" : line.substr(begin, end + 1 - begin);
 }
 
+bool names_rank(std::string_view line) {
+  constexpr std::string_view word = " rank ";
+  for (size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+    const std::string_view rest = line.substr(at + word.size());
+    if (!rest.empty() && std::isdigit(static_cast<unsigned char>(rest.front())) != 0) return true;
+  }
+  return false;
+}
+
+// "mpirun noticed that process rank 3 with PID 7 on node n2 exited on signal 9 (Killed).", "srun:
+// error: n2: task 3: Killed"
+bool names_killed_rank(std::string_view line) {
+  const size_t rank = line.find("process rank ");
+  if (rank != std::string_view::npos) return line.find(" on node ", rank) != std::string_view::npos;
+  return line.starts_with("srun: error: ") && line.find(": task") != std::string_view::npos;
+}
+
+// "  not there : n2 rank 3: its connection broke": which rank, behind a line that says what
+// happened.
+constexpr std::string_view kNotThere = "  not there : ";
+
 // The first line of a launcher's complaint. Warnings count where there is nothing else: one line,
 // or all between two rules of dashes, as Open MPI frames them.
 class Complaint {
@@ -45,42 +70,84 @@ class Complaint {
     const bool warns = line.starts_with("WARNING");
     in_warning_ |= warns && after_rule_;
     after_rule_ = false;
+    if (killed_.empty() && names_killed_rank(line)) killed_ = line;
     std::string& first = warns || in_warning_ ? warning_ : complaint_;
     if (first.empty()) first = line;
   }
   const std::string& text() const { return complaint_.empty() ? warning_ : complaint_; }
+  // The line that names a rank that was killed; empty if there is none.
+  const std::string& killed() const { return killed_; }
 
  private:
   bool after_rule_ = false, in_warning_ = false;
-  std::string complaint_, warning_;
+  std::string complaint_, warning_, killed_;
 };
 
-// The first line that clusterbench itself wrote and that is no note; if it announces problems, with
-// the first of them. Without such a line, the last note that names a next step (what hung behind it
-// wrote nothing more), else the launcher's complaint.
-std::string first_line(const LogTail& log) {
-  std::ifstream in(log.file, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(log.begin));
-  Complaint complaint;
-  std::string advice;
-  for (std::string whole; std::getline(in, whole);) {
-    const std::string line = terminal_safe(whole.substr(0, kMaxReason));
-    if (!line.starts_with("clusterbench")) {
-      complaint.take(line);
-    } else if (is_note(line)) {
-      if (whole.find("next: ") != std::string::npos) advice = line;
-    } else {
-      std::string next;
-      if (!announces_problems(line) || !std::getline(in, next)) return line;
-      return line + ": " + without_blanks_at_ends(terminal_safe(next.substr(0, kMaxReason)));
-    }
+// What a log says: the first line that clusterbench itself wrote and that is no note, with the
+// first of the problems that it announces or with the ranks that are not there; the last note that
+// names a next step (what hung behind it wrote nothing more); the launcher's complaint.
+class LogWords {
+ public:
+  explicit LogWords(const LogTail& log) : in_(log.file, std::ios::binary) {
+    in_.seekg(static_cast<std::streamoff>(log.begin));
+    for (std::string line; next(line);) take(line);
   }
-  return advice.empty() ? complaint.text() : advice;
+
+  std::string text() const {
+    if (!own_.empty()) return own_;
+    return advice_.empty() ? complaint_.text() : advice_;
+  }
+  // Of a rank that was killed: the launcher knows which one where no other line names it.
+  std::string text_of_killed() const {
+    return names_rank(own_) || complaint_.killed().empty() ? text() : complaint_.killed();
+  }
+
+ private:
+  bool next(std::string& line) {
+    if (!std::getline(in_, line)) return false;
+    line = terminal_safe(line.substr(0, kMaxReason));
+    return true;
+  }
+
+  void take(const std::string& line) {
+    if (!line.starts_with("clusterbench"))
+      take_other(line);
+    else if (is_note(line))
+      advice_ = line.find("next: ") != std::string::npos ? line : advice_;
+    else if (own_.empty())
+      take_own(line);
+    else
+      at_own_ = false;
+  }
+
+  void take_own(const std::string& line) {
+    own_ = line;
+    at_own_ = true;
+    std::string problem;
+    if (announces_problems(line) && next(problem)) own_ += ": " + without_blanks_at_ends(problem);
+  }
+
+  void take_other(const std::string& line) {
+    at_own_ = at_own_ && line.starts_with(kNotThere);
+    if (!at_own_) return complaint_.take(line);
+    own_ += (is_rank_named_ ? "; " : ": ") + line.substr(kNotThere.size());
+    own_.resize(std::min(own_.size(), kMaxReason));
+    is_rank_named_ = true;
+  }
+
+  std::ifstream in_;
+  std::string own_, advice_;
+  Complaint complaint_;
+  bool at_own_ = false;  // nothing but ranks that are not there has come behind own_
+  bool is_rank_named_ = false;
+};
+
+Said with_text(const Said& what, const std::string& text) {
+  return text.empty() ? what : said("end.of_log", what, text);
 }
 
 Said with_log(const Said& what, const LogTail& log) {
-  const std::string line = first_line(log);
-  return line.empty() ? what : said("end.of_log", what, line);
+  return with_text(what, LogWords(log).text());
 }
 
 Said errored_text(const Document& document) {
@@ -89,6 +156,22 @@ Said errored_text(const Document& document) {
       return said("said.of", e->where, e->what);
   }
   return {};
+}
+
+// True if the document was ended early because of ranks that it names.
+bool names_suspects(const Document* document) {
+  return document != nullptr && !suspects_of(document->run).empty();
+}
+
+// A rank was killed. The records say what was wrong before that, so they come last.
+Said killed_text(int code, const Document* document, const LogTail& log) {
+  const int signal = code - kKilled;
+  const Said what = said("end.rank_killed", code, signal, ::strsignal(signal));
+  if (names_suspects(document)) return said("end.of_log", what, *document->run.partial);
+  const std::string text = LogWords(log).text_of_killed();
+  if (text.empty() && document != nullptr && !errored_text(*document).empty())
+    return said("end.of_log", what, errored_text(*document));
+  return with_text(what, text);
 }
 
 JobEnd exited(int code, const Document* document, const Said& problem, const LogTail& log) {
@@ -111,8 +194,12 @@ JobEnd exited(int code, const Document* document, const Said& problem, const Log
     case ExitCode::runtime:
       break;
   }
+  if (code > kKilled && code < kKilled + NSIG)
+    return {JobState::failed, killed_text(code, document, log)};
   if (document != nullptr && !errored_text(*document).empty())
     return {JobState::failed, errored_text(*document)};
+  if (names_suspects(document))
+    return {JobState::failed, said("end.of_log", said("end.code", code), *document->run.partial)};
   return {JobState::failed, with_log(said("end.code", code), log)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -30,11 +31,15 @@ const Finding* worst_of(const std::vector<const Finding*>& findings) {
   return found == findings.end() ? nullptr : *found;
 }
 
+// Members of a group share one reason, which is said once.
 std::vector<Message> gap_messages(const std::vector<Gap>& gaps) {
+  std::set<Message> said;
   std::vector<Message> out;
-  for (size_t i = 0; i < std::min(gaps.size(), kGapsNamed); ++i) out.push_back(gaps[i].what);
-  if (gaps.size() > kGapsNamed)
-    out.push_back({"why.gaps_more", {std::to_string(gaps.size() - kGapsNamed)}});
+  for (const Gap& gap : gaps) {
+    if (said.insert(gap.what).second && said.size() <= kGapsNamed) out.push_back(gap.what);
+  }
+  if (said.size() > kGapsNamed)
+    out.push_back({"why.gaps_more", {std::to_string(said.size() - kGapsNamed)}});
   return out;
 }
 

@@ -65,8 +65,12 @@ class Collector {
   }
 
  private:
-  void gap(const std::string& host, Message what) {
-    if (said_.insert(what).second) evidence_.gaps.push_back({host, std::move(what)});
+  void gap(const std::string& host, Message what, const std::string& group = {}) {
+    if (said_.emplace(host, what).second) evidence_.gaps.push_back({host, std::move(what), group});
+  }
+
+  void gap_of(const Job& job, const Message& what) {
+    for (const std::string& host : hosts_left_open(job)) gap(host, what, job.group);
   }
 
   // Where there is a doubt the figure fails no more: another measurement of the same job may settle
@@ -74,7 +78,7 @@ class Collector {
   void leave_open(Finding& f, const std::optional<Message>& doubt) {
     if (!doubt) return;
     f.failing = false;
-    if (said_.insert(*doubt).second) evidence_.gaps.push_back({job_->host, *doubt, job_->group});
+    gap(job_->host, *doubt, job_->group);
   }
 
   // Every expected host must have contributed, or a gap must name it.
@@ -93,20 +97,21 @@ class Collector {
       return;
     }
     if (job.state != JobState::done) {
-      gap(job.host, job_gap(job));
+      gap_of(job, job_gap(job));
       excuse(job);
     }
     if (!job.document) return;
     if (job.document->run.partial) {
-      gap(job.host, {"gap.partial", {job.step, job_place(job), *job.document->run.partial}});
+      gap_of(job, {"gap.partial", {job.step, job_place(job), *job.document->run.partial}});
       excuse(job);
     }
     job_ = &job;
     varying_ = varying_params(job.document->records);
     size_t selected = 0;
     for (const Record& record : job.document->records) selected += collect_record(record) ? 1 : 0;
+    if (is_open(job)) return;  // it says why it has no more
     if (selected == 0 && !excused_.contains(job.host)) {
-      gap(job.host, {"gap.no_record", {job.step, job_place(job), at_text(selector())}});
+      gap_of(job, {"gap.no_record", {job.step, job_place(job), at_text(selector())}});
       excuse(job);
     } else if (selected > 0) {
       require_points(job);
@@ -132,7 +137,7 @@ class Collector {
           return r.measured() ? matches(r.params, point) : may_match(r.params, point);
         });
         if (!there)
-          gap(job.host, {"gap.no_record", {job.step, job_place(job), at_text({{name, {value}}})}});
+          gap_of(job, {"gap.no_record", {job.step, job_place(job), at_text({{name, {value}}})}});
       }
     }
   }
@@ -141,7 +146,7 @@ class Collector {
   void excuse(const Job& job) {
     if (!job.host.empty()) {
       excused_.insert(job.host);
-    } else if (job.state != JobState::done) {
+    } else if (is_open(job) || !job.members.empty()) {
       for (const std::string& host : job_hosts(job, names_)) excused_.insert(host);
     }
   }
@@ -179,7 +184,7 @@ class Collector {
   }
 
   void collect_unmeasured(const Record& record) {
-    gap(job_->host, record_gap(*job_, record));
+    gap_of(*job_, record_gap(*job_, record));
     if (!job_->host.empty()) {
       excused_.insert(job_->host);
     } else {
@@ -197,7 +202,7 @@ class Collector {
       if (!rule.compares_parts_of_host()) judge_metric(record, metric, rule);
     }
     if (found == 0 && covered_.empty())
-      gap(job_->host, {"gap.no_metric", {job_->step, job_place(*job_), rule.metric, job_->file}});
+      gap_of(*job_, {"gap.no_metric", {job_->step, job_place(*job_), rule.metric, job_->file}});
     if (found > 0) require_every_part(record, rule.metric);
     if (rule.compares_parts_of_host()) compare_parts(record, rule);
   }
@@ -289,7 +294,7 @@ class Collector {
     if (!held.fails && !held.open) return false;
     f.failing = held.fails;
     if (held.fails) f.badness = badness(*f.value, *f.limit, f.limit_is_minimum);
-    if (held.open) gap(job_->host, held.what);
+    if (held.open) gap(job_->host, held.what, job_->group);
     evidence_.findings.push_back(f);
     return true;
   }
@@ -408,7 +413,7 @@ class Collector {
   Evidence evidence_;
   std::optional<FleetMedians> fleet_;
   std::optional<EarlierValues> earlier_;
-  std::set<Message> said_;
+  std::set<std::pair<std::string, Message>> said_;  // of which host
   const Job* job_ = nullptr;
   std::set<std::string> varying_;
   std::string at_;

@@ -25,6 +25,14 @@ const std::vector<std::string>& job_hosts(const Job& job, const HostNames& names
   return job.members.empty() ? names.expected() : job.members;
 }
 
+bool is_open(const Job& job) {
+  return job.state != JobState::done || (job.document && job.document->run.partial);
+}
+
+std::vector<std::string> hosts_left_open(const Job& job) {
+  return job.members.empty() ? std::vector<std::string>{job.host} : job.members;
+}
+
 std::string job_log(const Job& job) { return job.log.empty() ? "logs/" : job.log; }
 
 namespace {

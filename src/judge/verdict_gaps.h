@@ -15,6 +15,13 @@ std::string job_place(const Job& job);
 // The hosts, as they were asked for, that a job across several hosts has to cover.
 const std::vector<std::string>& job_hosts(const Job& job, const HostNames& names);
 
+// True if the job did not come to its end.
+bool is_open(const Job& job);
+
+// The hosts that a gap of the job is of: its own, or the members of its group, which nobody else
+// measures there. "" stands for all hosts together.
+std::vector<std::string> hosts_left_open(const Job& job);
+
 // Path of the job's output, or "logs/" if it is not known.
 std::string job_log(const Job& job);
 

@@ -44,7 +44,7 @@ class StepCollector {
       if (std::holds_alternative<SoakRule>(v.criterion->rule)) continue;  // of no single step
       if (v.criterion->step != step.id || v.state == State::not_applicable) continue;
       applied_.push_back(v.criterion);
-      for (const Gap& gap : v.gaps) said_.insert(gap.what);
+      for (const Gap& gap : v.gaps) said_.emplace(gap.host, gap.what);
       for (const Gap& gap : v.gaps) excused_.insert(gap.host);
     }
   }
@@ -78,25 +78,29 @@ class StepCollector {
       gap(proof.host, {"gap.unproved", {proof.step, place, proof.reason}});
   }
 
-  void gap(const std::string& host, Message what) {
+  void gap(const std::string& host, Message what, const std::string& group = {}) {
     excused_.insert(host);
-    if (!how_.only_wrong_data && said_.insert(what).second)
-      evidence_.gaps.push_back({host, std::move(what)});
+    if (!how_.only_wrong_data && said_.emplace(host, what).second)
+      evidence_.gaps.push_back({host, std::move(what), group});
+  }
+
+  void gap_of(const Job& job, const Message& what) {
+    for (const std::string& host : hosts_left_open(job)) gap(host, what, job.group);
   }
 
   void collect_job(const Job& job) {
     const bool counted = is_counted_interruption(job, how_.interruptions_judged);
-    if (job.state != JobState::done && !counted) gap(job.host, job_gap(job));
+    if (job.state != JobState::done && !counted) gap_of(job, job_gap(job));
     if (!job.document) return;
     const Document& document = *job.document;
     if (document.run.partial && !counted)
-      gap(job.host, {"gap.partial", {job.step, job_place(job), *document.run.partial}});
+      gap_of(job, {"gap.partial", {job.step, job_place(job), *document.run.partial}});
     if (document.records.empty() && job.state == JobState::done)
-      gap(job.host, {"gap.no_record", {job.step, job_place(job), ""}});
+      gap_of(job, {"gap.no_record", {job.step, job_place(job), ""}});
     note_hosts(job);
-    require_members(job);
+    if (counted || !is_open(job)) require_members(job);
     for (const Record& record : document.records) collect_record(job, record);
-    if (job.state != JobState::done || document.run.partial) return;
+    if (is_open(job)) return;
     for (const auto& [name, values] : step_.params) require_points(job, name, values);
   }
 
@@ -120,7 +124,7 @@ class StepCollector {
       const bool there = std::ranges::any_of(job.document->records, [&](const Record& record) {
         return matches(record.params, point);
       });
-      if (!there) gap(job.host, {"gap.no_point", {job.step, job_place(job), name, value}});
+      if (!there) gap_of(job, {"gap.no_point", {job.step, job_place(job), name, value}});
     }
   }
 
@@ -147,7 +151,7 @@ class StepCollector {
 
   void collect_record(const Job& job, const Record& record) {
     const bool counted = is_counted_interruption(job, how_.interruptions_judged);
-    if (!record.measured() && !counted) gap(job.host, record_gap(job, record));
+    if (!record.measured() && !counted) gap_of(job, record_gap(job, record));
     for (const Check& check : record.checks) {
       if (!check.passed && !is_said(record, check)) add_failed(job, record, check);
     }
@@ -187,7 +191,7 @@ class StepCollector {
   const StepJudging how_;
   Evidence evidence_;
   std::vector<const Criterion*> applied_;  // this step's criteria, except those that do not apply
-  std::set<Message> said_;
+  std::set<std::pair<std::string, Message>> said_;  // of which host
   std::set<std::string> excused_;  // hosts that a gap names already; "" for the whole cluster
   std::set<std::string> took_part_;
 };

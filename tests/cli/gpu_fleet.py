@@ -5,13 +5,18 @@ same factor, all others are as shipped. Training and inference are of a decoder 
 wall's clock, so there what is asked relative to other hosts is less, and shares of the memory's rate are left out. ci/gpu_fleet.py runs
 profiles and faults."""
 import json
+import os
+import re
 import shutil
+import socket
 import sys
+import tempfile
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "labs/netns"))
-from fleet_faults import EVERYWHERE, FAULTS, OF_A_JOB, meets  # noqa: E402
-from gpu_node import GPUS, HEALTHY_CUDA, HEALTHY_NVML, NO_PCI, PRODUCTS, SMALL, entries_of, failing, of_gpu, open_points  # noqa: E402
+from fleet_faults import EVERYWHERE, FAULTS, OF_A_JOB, meets, tells  # noqa: E402
+from gpu_node import GPUS, HEALTHY_CUDA, HEALTHY_NVML, NO_PCI, PRODUCTS, SMALL, entries_of, failing, of_gpu  # noqa: E402
 
 SCALE = 1e-6
 SEPARATOR = {"nccl": ","}  # of a stand-in's words, where it is no space
@@ -44,6 +49,7 @@ RAIL = 45
 SIZES = {"matrix-rail": "4K", "matrix-grid": "4K"}  # by step; else SIZE
 # Of a training: products and kernels last so long by the wall's clock that what the shared processors need beside them is little.
 PACE, END_TO_END = "wall=1 flops_bf16=7e5 memory_rate=2e7 nap=4e-3", "end-to-end-gpu"
+STALL = "1m"
 # Times by the wall's clock, which the processors' other work lengthens: GPUs and hosts may be this share of each other.
 SHARED_CLOCK, SHARE = ("train.node.fleet", "infer.gpu.fleet", "infer.node.fleet"), 0.4
 # No kernel of the stand-in takes the time of the bytes that a token reads, or of a prompt's operations.
@@ -181,6 +187,12 @@ def scaled_criterion(entry):
     return out
 
 
+def small_step(profile, step, case):
+    """What changes of a step. The ranks of a training wait two minutes for one that does not come, in each step and each repetition."""
+    out = {"id": step, "params": small_params(step, case)}
+    return out | ({"stall": STALL} if profile == END_TO_END else {})
+
+
 def small_params(step, case):
     return SMALL_FLEET[case] | ({"size": SIZES[step]} if step in SIZES else {})
 
@@ -192,8 +204,21 @@ def scaled_fleet(profiles, profile):
     return {
         "schema": "clusterbench.profile/1", "base": profile, "name": f"{profile}-scaled", "title": {"en": "on stand-ins", "zh": "替身"},
         "criteria": [c for c in changed if c] + [{"id": name, "remove": True} for name in (*NO_PCI, BUSY, *NO_BYTES) if name in criteria],
-        "steps": [{"id": step, "params": small_params(step, entry["case"])} for step, entry in steps.items() if entry["case"] in SMALL_FLEET],
+        "steps": [small_step(profile, step, entry["case"]) for step, entry in steps.items() if entry["case"] in SMALL_FLEET],
     }
+
+
+@contextmanager
+def kept_session_folder():
+    """Open MPI 4.1 makes /tmp/ompi.HOST.UID where it is not there and removes it where it is empty: of two jobs that begin at once one ends with
+    "File exists", which would be told of a sound host. Here it is never empty."""
+    mine = Path(tempfile.gettempdir()) / f"ompi.{socket.gethostname()}.{os.getuid()}" / f"lab-{os.getpid()}"
+    mine.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            mine.rmdir()
 
 
 def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=900):
@@ -209,8 +234,9 @@ def run_fleet(build, source, place, lab, profile, faults=None, ports=0, timeout=
         lab.slow_link(host, rate=changes.get("link", "100mbit"))
         if changes.get("cut"):
             lab.cut_link(host)
-    done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
-                    lab.write_hostfile(place / "hosts", gpus_of(profile))], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
+    with kept_session_folder():
+        done = lab.run([program, "run", f"{profile}-scaled", "--profile-dir", place / "p", "--out", out, "--launcher", "mpirun", "--hostfile",
+                        lab.write_hostfile(place / "hosts", gpus_of(profile))], env={"CLUSTERBENCH_LAB_SETUP": str(setup)}, timeout=timeout)
     text = done.stdout + done.stderr
     if not (out / "campaign.json").exists():
         raise AssertionError(text)
@@ -237,15 +263,64 @@ def explains(fault, criterion, part, hosts, host):
     return kind in ("cluster", "all hosts") or kind.startswith("rail") or criterion.startswith(wide) or hosts[host] in part or part == "cluster"
 
 
+# Hosts that a message names besides the one to blame: the members of a group, and the rank that saw that another one is gone.
+MEMBERS = re.compile(r"\b(?:pair|group|rail)-[\w-]+ \([^)]*\)")
+WITNESS = re.compile(r"\S+ rank \d+: (?=rank \d+ on )")
+
+
+def reasons_of(report):
+    """Why criteria decide nothing, or not for all: each message once."""
+    said = []
+    for c in report["criteria"]:
+        if c["state"] not in ("pass", "not-applicable"):
+            said += [gap["what"] for gap in c.get("gaps", ())] or ([c["reason"]] if c["state"] == "incomplete" else [])
+    return list(dict.fromkeys(said))
+
+
+def accused(said, hosts, sick=()):
+    """The hosts to blame by the message: "n2 rank 3: …", "n1 rank 1: rank 0 on n2 is gone", "step info on n2 failed". Nobody is where a
+    group failed for a reason that names none of its members. Of a pair of which one end is sick, "n2 rank 3 → n3:rank 3", only that is."""
+    one = "|".join(rf"(?<![\w-]){re.escape(host)}(?![\w-])" for host in hosts)
+
+    def sick_end(pair):
+        return " ".join(host for host in pair.groups() if host in sick) or pair.group()
+
+    said = WITNESS.sub("", MEMBERS.sub("", said))
+    said = re.sub(rf"({one})(?:[ :](?:rank )?\d+)? → ({one})", sick_end, said)
+    return frozenset(re.findall(one, said))
+
+
+def told_apart(told):
+    """Of fault -> what tells of it: the faults that have something of their own, as many as can."""
+    of_fault = {}
+
+    def give(name, tried):
+        for one in told[name]:
+            if one in tried:
+                continue
+            tried.add(one)
+            if one not in of_fault or give(of_fault[one], tried):
+                of_fault[one] = name
+                return True
+        return False
+
+    return {name for name in told if give(name, set())}
+
+
 def wrong_of(report, faults, hosts):
-    """(faults whose criterion does not name them, what fails and is nothing that they do)."""
-    bad, left = failing(report), [str(why) for why in open_points(report).values()]
-    missing = [name for (host, _), name in faults.items()
-               if name in OF_A_JOB and not any(hosts[host] in why and FAULTS[name][1] in why for why in left)]
+    """(faults whose criterion does not name them, what fails and is nothing that they do). Of what keeps hosts from being measured each needs
+    a message of its own: one that accuses two hosts stands for one fault."""
+    bad = failing(report)
+    out = {host for (host, _), name in faults.items() if name in OF_A_JOB}
+    left = {what: accused(what, hosts, [hosts[host] for host in out]) for what in reasons_of(report)}
+    told = {name: {blamed for what, blamed in left.items() if hosts[host] in blamed and tells(name, what)}
+            for (host, _), name in faults.items() if name in OF_A_JOB}
+    apart = told_apart(told)
+    missing = [name for name in told if name not in apart]
     missing += [name for (host, gpu), name in faults.items()
-               if name not in OF_A_JOB and not any(named(part, FAULTS[name][2], hosts[host], gpu) for part in bad.get(FAULTS[name][1], ()))]
+                if name not in OF_A_JOB and not any(named(part, FAULTS[name][2], hosts[host], gpu) for part in bad.get(FAULTS[name][1], ()))]
     others = [(criterion, part) for criterion, parts in bad.items() for part in sorted(parts)
               if not any(explains(name, criterion, part, hosts, host) for (host, _), name in faults.items())]
     sick = {host for host, _ in faults} if OF_A_JOB.keys() & faults.values() else range(len(hosts))
-    others += [("open", host) for i, host in enumerate(hosts) if i not in sick and any(host in why for why in left)]
+    others += [("open", host) for i, host in enumerate(hosts) if i not in sick and any(host in blamed for blamed in left.values())]
     return missing, others

@@ -10,7 +10,7 @@ SOURCE = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"])
 sys.path.append(str(SOURCE / "tests/labs/vm"))
 import gpu_direct as direct  # noqa: E402
 from fleet_faults import OF_A_JOB, batches_of  # noqa: E402
-from gpu_fleet import BUS, faults_of, gpus_of, hosts_of, wrong_of  # noqa: E402
+from gpu_fleet import BUS, accused, faults_of, gpus_of, hosts_of, wrong_of  # noqa: E402
 from gpu_node import entries_of  # noqa: E402
 
 PROFILES = SOURCE / "profiles"
@@ -60,6 +60,82 @@ def test_a_host_that_is_not_measured_is_the_only_one_that_the_report_speaks_of()
     assert wrong_of(report(("nccl.node.correct", "incomplete", said.replace("n2", "n1"), [])), faults, ["n1", "n2", "n3"]) == (
         ["NCCL loses a rank"], [("open", "n1")])
     assert wrong_of(report(("nccl.node.correct", "pass", "", [])), faults, ["n1", "n2", "n3"]) == (["NCCL loses a rank"], [])
+
+
+THREE = ["n1", "n2", "n3"]
+LOST, MEMORY = "NCCL loses a rank", "somebody has a GPU's memory"
+
+
+def open_points(*said):
+    """Of one criterion, whose reason is what its gaps say."""
+    made = report(("moe.pair.dispatch", "incomplete", "; ".join(said), []))
+    made["criteria"][0]["gaps"] = [{"what": what} for what in said]
+    return made
+
+
+@pytest.mark.parametrize("said, hosts", [
+    ("step moe-pair on pair-001-002 (n1, n2) failed: n2 rank 3: gone, see logs/n", {"n2"}),
+    ("step moe-pair on pair-001-002 (n1, n2) failed: it wrote no record file", set()),
+    ("step moe-pair on pair-n1-n2 (n1, n2) failed: clusterbench moe: n1 rank 1: rank 0 on n2 is gone: its connection broke", {"n2"}),
+    ("step infer-gpu failed on n2 rank 3: out of memory; see logs/", {"n2"}),
+    ("step infer-gpu on n1 counts as not measured: left out, because step info failed on it (no GPU)", {"n1"}),
+    ("step train-all on cluster failed: mpirun noticed that process rank 3 with PID 0 on node n3 exited on signal 9 (Killed).", {"n3"}),
+    ("step train-all on cluster failed: n10 rank 3: gone", set()),
+    ("n1 rank 7: it hangs; n3 rank 0: it hangs", {"n1", "n3"}),
+])
+def test_a_message_accuses_whom_it_blames_and_no_member_of_the_group(said, hosts):
+    assert accused(said, THREE) == hosts
+
+
+@pytest.mark.parametrize("pair", ["n2 rank 7 → n3:rank 7", "n3:7 → n2:7", "n2 → n3"])
+def test_the_other_end_of_a_pair_is_accused_only_where_neither_is_sick(pair):
+    said = f"inconclusive: the median of {pair} lies between 72 kB/s and 94 kB/s, and ≥ 75 kB/s is required; measure more"
+    assert accused(said, THREE, ["n2"]) == {"n2"}
+    assert accused(said, THREE, ["n1"]) == {"n2", "n3"}
+    assert accused(f"{said}; n3 rank 7: gone", THREE, ["n2"]) == {"n2", "n3"}
+
+
+def test_two_faults_in_one_reason_count_as_one():
+    faults = {(1, 0): LOST, (0, 0): MEMORY}
+    both = "n2 rank 3: remote process exited; n1 rank 0: the experts need 3 MiB, and 1000 B free"
+    once = wrong_of(open_points(f"step moe-all on cluster failed: {both}"), faults, THREE)
+    assert len(once[0]) == 1 and once[0][0] in (LOST, MEMORY) and once[1] == []
+    # What several steps say for one reason is one reason.
+    assert len(wrong_of(open_points(*(f"step {step} failed: {both}" for step in ("a", "b", "c"))), faults, THREE)[0]) == 1
+    apart = open_points("step moe-node failed on n2 rank 3: remote process exited", f"step moe-all on cluster failed: {both}")
+    assert wrong_of(apart, faults, THREE) == ([], [])
+    own = [f"step moe-node failed on {part}" for part in both.split("; ")]
+    assert wrong_of(open_points(*own), faults, THREE) == ([], [])
+
+
+def test_the_words_of_one_fault_beside_the_host_of_another_find_neither():
+    faults = {(1, 0): LOST, (0, 0): MEMORY}
+    exchanged = open_points("step a failed on n1 rank 3: remote process exited", "step a failed on n2 rank 0: 1000 B free")
+    assert sorted(wrong_of(exchanged, faults, THREE)[0]) == [LOST, MEMORY]
+
+
+def test_the_sound_end_of_a_pair_is_not_accused_and_a_sound_host_that_is_named_is():
+    faults = {(1, 0): LOST}
+    good = [f"step moe-pair on pair-00{i}-00{j} (n{i}, n{j}) failed: n2 rank 3: remote process exited" for i, j in ((1, 2), (2, 3))]
+    assert wrong_of(open_points(*good), faults, THREE) == ([], [])
+    assert wrong_of(open_points(*good, "step moe-pair on pair-001-003 (n1, n3) failed: it hung"), faults, THREE) == ([], [])
+    assert wrong_of(open_points(*good, "step moe-node on n3 failed: it hung"), faults, THREE) == ([], [("open", "n3")])
+
+
+def test_what_a_failing_criterion_could_not_measure_is_looked_at_too():
+    made = report(("infer.gpu.gpu", "fail", "n2:3: Xid 79", ["n2:3"]))
+    made["criteria"][0]["gaps"] = [{"what": "step infer-gpu failed on n2 rank 3: unspecified launch failure"}]
+    faults = {(1, 3): "a GPU fails at work"}
+    assert wrong_of(made, faults, THREE) == ([], [])
+    made["criteria"][0]["gaps"].append({"what": "step infer-gpu failed on n1 rank 3: unspecified launch failure"})
+    assert wrong_of(made, faults, THREE) == ([], [("open", "n1")])
+
+
+@pytest.mark.parametrize("words", ["nothing has moved for 20 s", "CUDA device 3 has not finished training step after 40 s: it hangs"])
+def test_a_kernel_that_never_ends_is_told_in_the_words_of_its_case(words):
+    faults = {(1, 0): "a kernel never ends"}
+    assert wrong_of(open_points(f"step train-node failed on n2 rank 3: {words}"), faults, THREE) == ([], [])
+    assert wrong_of(open_points("step train-node failed on n2 rank 3: broke"), faults, THREE) == (["a kernel never ends"], [])
 
 
 NOT_MEASURED = sorted(name for name, fault in direct.FAULTS.items() if not fault.criterion)

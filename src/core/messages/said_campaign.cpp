@@ -15,6 +15,7 @@ constexpr TextRow kSaidCampaign[] = {
     {"end.interrupted_outside", "it was interrupted from outside", "被外部中断"},
     {"end.interrupted", "it was interrupted", "被中断"},
     {"end.code", "it ended with code {0}", "以代码 {0} 结束"},
+    {"end.rank_killed", "it ended with code {0}: a process was killed by signal {1} ({2})", "以代码 {0} 结束：有进程被信号 {1}（{2}）终止"},
     {"end.signal", "it was killed by signal {0} ({1})", "被信号 {0}（{1}）终止"},
     {"end.deadline", "it was killed after its deadline of {0}", "超过时限 {0} 后被终止"},
     {"end.no_record", "it wrote no record file", "没有写出记录文件"},

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -37,6 +38,37 @@ bool is_damaged(const std::string& name, const std::string& reason) {
   const bool is_none = reason.find(": cannot open shared object file") != std::string::npos ||
                        reason.find(": wrong ELF class") != std::string::npos;
   return is_it && !is_none;
+}
+
+constexpr size_t kNamesListed = 4;  // of those that did not open for one reason
+
+struct RefusedName {
+  std::string name, why;  // `why` begins with the name where the loader's own text does
+};
+
+std::string names_text(const std::vector<std::string>& names) {
+  if (names.size() <= kNamesListed) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} … {}", names.front(), names.back());
+}
+
+std::string without_name(const RefusedName& refused) {
+  const std::string begin = refused.name + ": ";
+  return refused.why.starts_with(begin) ? refused.why.substr(begin.size()) : refused.why;
+}
+
+// The reasons in the order of the attempts. Names that follow each other share a reason that is the
+// same.
+std::string reason_of(const std::vector<RefusedName>& refused) {
+  std::string out;
+  for (size_t i = 0; i < refused.size();) {
+    const std::string why = without_name(refused[i]);
+    const bool names_itself = why == refused[i].why;
+    std::vector<std::string> alike;
+    for (; i < refused.size() && without_name(refused[i]) == why; ++i)
+      alike.push_back(refused[i].name);
+    out += (out.empty() ? "" : "; ") + (names_itself ? why : names_text(alike) + ": " + why);
+  }
+  return out;
 }
 
 // False for a pipe or a device: the loader would wait until somebody writes to it.
@@ -69,18 +101,18 @@ DynamicLibrary DynamicLibrary::open(const char* override_name,
   const char* given = std::getenv(override_name);
   const bool is_given = given != nullptr && *given != '\0';
   DynamicLibrary out;
+  std::vector<RefusedName> refused;
   for (const std::string& name : is_given ? std::vector<std::string>{given} : names) {
     const bool may_wait = !may_be_library(name);
     if (!may_wait) out.handle_ = dlopen(name.c_str(), flags);
     if (out.handle_ != nullptr) {
       out.path_ = path_of(out.handle_, name);
-      out.reason_.clear();
       return out;
     }
-    const std::string why = may_wait ? name + ": not a regular file" : last_dl_error();
-    out.reason_ += (out.reason_.empty() ? "" : "; ") + why;
-    if (is_damaged(name, why)) break;
+    refused.push_back({name, may_wait ? name + ": not a regular file" : last_dl_error()});
+    if (is_damaged(name, refused.back().why)) break;
   }
+  out.reason_ = reason_of(refused);
   if (is_given) out.reason_ += fmt::format(" ({} is set)", override_name);
   return out;
 }

@@ -138,3 +138,96 @@ TEST_CASE("a note with a next step is the reason where no other line of this too
   CHECK(said(map + "mpirun: rank 3 was killed\n") == ": mpirun: rank 3 was killed");
   CHECK(said(map).empty());
 }
+
+namespace {
+
+constexpr int kSigkill = 137;  // mpirun's code where signal 9 ended a rank
+const std::string kKilledText = "it ended with code 137: a process was killed by signal 9 (Killed)";
+const std::string kMpirun =
+    "mpirun noticed that process rank 3 with PID 7 on node n2 exited on signal 9 (Killed).\n";
+
+std::string reason_of_killed(const std::string& text, const Document* document = nullptr) {
+  const JobLog log(text);
+  const JobEnd end = job_end(TaskEnd::Kind::exited, kSigkill, document, log.tail());
+  CHECK(end.state == JobState::failed);
+  REQUIRE(end.reason.text().starts_with(kKilledText));
+  return end.reason.text().substr(kKilledText.size());
+}
+
+Document partial_document(const Said& why) {
+  Document out;
+  out.run.hosts = {"n1", "n2"};
+  out.run.partial = why;
+  return out;
+}
+
+Document naming_n2() {
+  return partial_document(
+      said("said.of", said("hang.rank_lost"), said("said.of", "n2 rank 3", said("hang.never"))));
+}
+
+}  // namespace
+
+TEST_CASE("of a rank that was killed the partial document says which, and on which host") {
+  const Document named = naming_n2();
+  CHECK(reason_of_killed("clusterbench fake: a rank was lost\n", &named) ==
+        ": a rank was lost: n2 rank 3: never reached rank 0 over TCP");
+  CHECK(reason_of_killed(kMpirun, &named).find("n2 rank 3") != std::string::npos);
+  // One that names nobody is no reason beside the log.
+  const Document unnamed = partial_document(said("run.unfinished"));
+  CHECK(reason_of_killed("clusterbench fake: n1 rank 1: broke\n", &unnamed) ==
+        ": clusterbench fake: n1 rank 1: broke");
+  CHECK(reason_of_killed("", &unnamed).empty());
+}
+
+TEST_CASE("a document that names a suspect is the reason of other codes too, behind what broke") {
+  const JobLog log("clusterbench fake: a rank was lost\n");
+  Document named = naming_n2();
+  CHECK(job_exit(ExitCode::runtime, &named, log.tail()).reason ==
+        "it ended with code 4: a rank was lost: n2 rank 3: never reached rank 0 over TCP");
+  named.records = {{.case_name = "x", .outcome = Errored{"n1", "broke"}}};
+  CHECK(job_exit(ExitCode::runtime, &named, log.tail()).reason == "n1: broke");
+}
+
+TEST_CASE("of a rank that was killed the log says which where no document does") {
+  const std::string lost = "\nclusterbench fake: a rank was lost\n";
+  CHECK(reason_of_killed(lost + "  not there : n2 rank 3: gone\n  not there : n2 rank 4: gone\n" +
+                         "  waiting   : rank 0 on n1: ended\n  not there : late\n") ==
+        ": clusterbench fake: a rank was lost: n2 rank 3: gone; n2 rank 4: gone");
+  const std::string by_launcher = ": " + kMpirun.substr(0, kMpirun.size() - 1);
+  CHECK(reason_of_killed(lost + "---\n" + kMpirun) == by_launcher);
+  CHECK(reason_of_killed("---\nPrimary job ended\n---\n" + kMpirun) == by_launcher);
+  CHECK(reason_of_killed("srun: error: n2: task 3: Killed\n") ==
+        ": srun: error: n2: task 3: Killed");
+  CHECK(reason_of_killed("clusterbench fake: n1 rank 1: broke\n" + kMpirun) ==
+        ": clusterbench fake: n1 rank 1: broke");
+  CHECK(reason_of_killed(lost) == ": clusterbench fake: a rank was lost");
+  CHECK(reason_of_killed("process rank 3 is slow\n") == ": process rank 3 is slow");
+}
+
+TEST_CASE("where rank 0 is killed, an earlier record does not hide what the others saw") {
+  Document document = partial_document(said("run.unfinished"));
+  document.records = {{.case_name = "x", .outcome = Errored{"n1", "no room"}}};
+  CHECK(reason_of_killed("clusterbench fake: n2 rank 1: rank 0 on n1 is gone: its connection "
+                         "broke\n  next: look at n1\n",
+                         &document) ==
+        ": clusterbench fake: n2 rank 1: rank 0 on n1 is gone: its connection broke");
+  CHECK(reason_of_killed("", &document) == ": n1: no room");
+}
+
+TEST_CASE("only codes of signals tell of one") {
+  const JobLog log("");
+  const auto reason = [&](int code) {
+    return job_end(TaskEnd::Kind::exited, code, nullptr, log.tail()).reason.text();
+  };
+  CHECK(reason(128) == "it ended with code 128");
+  CHECK(reason(139).find("signal 11") != std::string::npos);
+  CHECK(reason(130) == "it was interrupted from outside");
+  CHECK(reason(255) == "it ended with code 255");
+}
+
+TEST_CASE("the ranks that are not there are told with the line that they stand behind") {
+  const JobLog log("clusterbench fake: deadline\n  not there : n2 rank 3: silent\n");
+  CHECK(job_exit(ExitCode::deadline, nullptr, log.tail()).reason ==
+        "it hung or ran too long: clusterbench fake: deadline: n2 rank 3: silent");
+}

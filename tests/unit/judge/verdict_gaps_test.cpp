@@ -220,3 +220,80 @@ TEST_CASE("parts of another kind need not have the number") {
   r.checks.push_back({.name = "alive", .passed = true, .entity = r.entity({"n1", "gpu", "0"})});
   CHECK(verdict(c, p).state == State::pass);
 }
+
+namespace {
+
+Job group_job(const std::vector<std::string>& members, JobState state = JobState::failed) {
+  Job job{.step = "s", .group = "pair-001-002", .members = members, .state = state};
+  job.reason = state == JobState::done ? "" : "a rank was lost: n2 rank 3: gone";
+  return job;
+}
+
+Job measured_group(const std::vector<std::string>& members) {
+  Job job = done(
+      "",
+      document(members, {record({{{members[0], "host", ""}, 5}, {{members[1], "host", ""}, 5}})}));
+  job.group = "pair-003-004";
+  job.members = members;
+  return job;
+}
+
+Campaign of_groups(std::vector<Job> jobs) {
+  Campaign c;
+  c.hosts = {"n1", "n2", "n3", "n4"};
+  c.jobs = std::move(jobs);
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("a job of a group that did not end is a gap of its members, with its reason") {
+  const Campaign c = of_groups({group_job({"n1", "n2"}), measured_group({"n3", "n4"})});
+  const CriterionVerdict v = judged(c);
+  CHECK(v.state == State::incomplete);
+  REQUIRE(v.gaps.size() == 2);
+  CHECK(v.gaps[0].host == "n1");
+  CHECK(v.gaps[1].host == "n2");
+  CHECK(v.gaps[0].what == v.gaps[1].what);
+  CHECK(v.gaps[0].group == "pair-001-002");
+  // The reason is said once, and nothing else is.
+  CHECK(v.reason ==
+        "step s on pair-001-002 (n1, n2) failed: a rank was lost: n2 rank 3: gone; repeat it with "
+        "run --resume");
+  CHECK(judged(of_groups({measured_group({"n1", "n2"}), measured_group({"n3", "n4"})})).state ==
+        State::pass);
+}
+
+TEST_CASE("a group's partial document without the point asks for no change of the step") {
+  Campaign c = of_groups({group_job({"n1", "n2"}), measured_group({"n3", "n4"})});
+  c.jobs[0].document = document({"n1", "n2"}, {});
+  c.jobs[0].document->run.partial = "a rank was lost";
+  const CriterionVerdict v = judged(c);
+  CHECK(v.gaps.size() == 4);  // it failed, and it ended early, of two hosts
+  CHECK_FALSE(says(v, "add the point"));
+  CHECK_FALSE(says(v, "contributed nothing"));
+  c.jobs[0].document->run.partial.reset();
+  c.jobs[0].state = JobState::done;
+  CHECK(says(judged(c), "add the point"));
+}
+
+TEST_CASE("a group without members leaves open what it leaves open, of no host") {
+  Campaign c = of_groups({group_job({})});
+  c.hosts = {"n1"};
+  const CriterionVerdict v = judged(c);
+  REQUIRE(v.gaps.size() == 1);
+  CHECK(v.gaps[0].host.empty());
+}
+
+TEST_CASE("equal reasons are said once, and what is left out is counted once") {
+  std::vector<Job> jobs;
+  for (const std::string host : {"n1", "n2", "n3", "n4"}) {
+    jobs.push_back({.step = "s", .host = host, .state = JobState::failed});
+    jobs.back().reason = "broke";
+  }
+  CHECK(says(judged(of_groups(jobs)), "and 1 more"));
+  Job eight = group_job({"n1", "n2", "n3", "n4"});
+  const CriterionVerdict v = judged(of_groups({eight}));
+  CHECK(v.gaps.size() == 4);
+  CHECK_FALSE(says(v, "more"));
+}

@@ -194,3 +194,30 @@ TEST_CASE("a step that does not list points, and one whose records hold the list
   list.c.jobs.back().document->records[0].params = Params();
   CHECK(exit_code(list.judged()) == ExitCode::ok);
 }
+
+TEST_CASE("members of a group whose job failed have its reason, and no other is said of them") {
+  Job group{.group = "pair-001-002", .members = {"n1", "n2"}, .state = JobState::failed};
+  group.reason = "n2 rank 3: gone";
+  Case lost(group);
+  lost.c.hosts = {"n1", "n2"};
+  lost.p.criteria.clear();
+  lost.c.profile = lost.p;
+  const auto reason = [&] { return lost.judged().criteria.back().reason; };
+  const Judgement j = lost.judged();
+  REQUIRE(j.criteria.back().criterion->id == "step:t");
+  REQUIRE(j.criteria.back().gaps.size() == 2);
+  CHECK(j.criteria.back().gaps[0].host == "n1");
+  CHECK(j.criteria.back().gaps[1].host == "n2");
+  CHECK(reason().find("n2 rank 3: gone") != std::string::npos);
+  CHECK(reason().find("contributed nothing") == std::string::npos);
+  // Its document may have reached fewer hosts.
+  lost.c.jobs.back().document = document({"n1"}, {});
+  lost.c.jobs.back().document->run.partial = "a rank was lost";
+  CHECK(reason().find("contributed nothing") == std::string::npos);
+  // Of a job that is done, each member has to be there.
+  lost.c.jobs.back() = done("", document({"n1"}, {record({{{"n1", "host", ""}, 5}})}));
+  lost.c.jobs.back().step = "t";
+  lost.c.jobs.back().group = group.group;
+  lost.c.jobs.back().members = group.members;
+  CHECK(reason().find("n2 contributed nothing to step t") != std::string::npos);
+}
