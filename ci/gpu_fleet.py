@@ -50,7 +50,8 @@ def faulty(build, place, lab, profile, faults):
 def told_of(bad, name, host):
     """How the fault was named."""
     if name in OF_A_JOB:
-        return f"{host} is not measured: \"{FAULTS[name][1]}\""
+        words = '" or "'.join(FAULTS[name][1].split("|"))
+        return f'{host} is not measured: "{words}"'
     return f"{FAULTS[name][1]} names {', '.join(sorted(bad[FAULTS[name][1]]))}"
 
 

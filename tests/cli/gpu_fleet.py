@@ -263,7 +263,9 @@ def explains(fault, criterion, part, hosts, host):
     return kind in ("cluster", "all hosts") or kind.startswith("rail") or criterion.startswith(wide) or hosts[host] in part or part == "cluster"
 
 
-# Hosts that a message names besides the one to blame: the members of a group, and the rank that saw that another one is gone.
+# Hosts that a message names besides the one to blame: who is without a figure for a reason that is not said, the members of a group, and the
+# rank that saw that another one is gone.
+WITHOUT = re.compile(r"\S+ contributed nothing to step \S+")
 MEMBERS = re.compile(r"\b(?:pair|group|rail)-[\w-]+ \([^)]*\)")
 WITNESS = re.compile(r"\S+ rank \d+: (?=rank \d+ on )")
 
@@ -285,7 +287,8 @@ def accused(said, hosts, sick=()):
     def sick_end(pair):
         return " ".join(host for host in pair.groups() if host in sick) or pair.group()
 
-    said = WITNESS.sub("", MEMBERS.sub("", said))
+    for besides in (WITHOUT, MEMBERS, WITNESS):
+        said = besides.sub("", said)
     said = re.sub(rf"({one})(?:[ :](?:rank )?\d+)? → ({one})", sick_end, said)
     return frozenset(re.findall(one, said))
 

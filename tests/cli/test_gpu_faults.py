@@ -81,6 +81,7 @@ def open_points(*said):
     ("step infer-gpu on n1 counts as not measured: left out, because step info failed on it (no GPU)", {"n1"}),
     ("step train-all on cluster failed: mpirun noticed that process rank 3 with PID 0 on node n3 exited on signal 9 (Killed).", {"n3"}),
     ("step train-all on cluster failed: n10 rank 3: gone", set()),
+    ("n3 contributed nothing to step moe-pair @ batch 4: see logs/007-moe-pair@group-02.err", set()),
     ("n1 rank 7: it hangs; n3 rank 0: it hangs", {"n1", "n3"}),
 ])
 def test_a_message_accuses_whom_it_blames_and_no_member_of_the_group(said, hosts):
