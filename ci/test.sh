@@ -37,12 +37,16 @@ failed_again() {
   ctest --preset "$1" --rerun-failed --output-junit "$root/build/$1/again.xml" </dev/null
 }
 
+# sanitizers_found FILE: what a sanitizer has found is no matter of time.
+sanitizers_found() { grep -hE -A20 'ERROR: (Address|Leak)Sanitizer|: runtime error: ' "$1" >&2; }
+
 # What is timed beside other tests has no clock to rely on (docs/design/decisions/0087-…): where only tests failed that take
 # turns at the clock (ci/cmake/tests.cmake), or that ask how long something takes, they run once more, alone, and that counts.
-timed='labs\.|mpi\.|scale\.|unit\.bench|cli\.(gpu_flow|startup)$'
+timed='labs\.|mpi\.|scale\.|unit\.bench_(tcp|watchdog)$|cli\.(gpu_flow|startup)$'
 timed_again() {
   local list="build/$1/Testing/Temporary/LastTestsFailed.log" status=0
   if ! [ -s "$list" ] || grep -qvE ":($timed)" "$list"; then return 1; fi
+  if [ "$1" = asan ] && sanitizers_found "build/$1/Testing/Temporary/LastTest.log"; then return 1; fi
   goes_on && pkill -STOP -s "$beside"
   failed_again "$1" || status=$?
   goes_on && pkill -CONT -s "$beside"
@@ -68,8 +72,7 @@ stage "4/4 tests with ASan and UBSan                             after $(minutes
 beside_the_program='arrows|board|bootstrap|build_folders|ci_scripts|cmake_kernels|docs|fresh_machine|lint_unity'
 beside_the_program+='|release|startup|template|template_runs'
 if $thorough; then sanitized+='|cli'; fi
-# What a sanitizer has found is no matter of time.
-if grep -hE -A20 'ERROR: (Address|Leak)Sanitizer|: runtime error: ' build/asan-beside.log >&2; then failed=1; fi
+if sanitizers_found build/asan-beside.log; then failed=1; fi
 if $thorough || goes_on || ! [ -e build/asan/ctest.xml ]; then
   end_beside # what it has built is kept, the rest is faster without its priority
   wait "$beside" || true

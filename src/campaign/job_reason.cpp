@@ -49,7 +49,9 @@ bool names_rank(std::string_view line) {
 bool names_killed_rank(std::string_view line) {
   const size_t rank = line.find("process rank ");
   if (rank != std::string_view::npos) return line.find(" on node ", rank) != std::string_view::npos;
-  return line.starts_with("srun: error: ") && line.find(": task") != std::string_view::npos;
+  // A task that exits with a code may have seen that another one is gone.
+  return line.starts_with("srun: error: ") && line.find(": task") != std::string_view::npos &&
+         line.find("Exited with exit code") == std::string_view::npos;
 }
 
 // "  not there : n2 rank 3: its connection broke": which rank, behind a line that says what
@@ -90,7 +92,10 @@ class LogWords {
  public:
   explicit LogWords(const LogTail& log) : in_(log.file, std::ios::binary) {
     in_.seekg(static_cast<std::streamoff>(log.begin));
-    for (std::string line; next(line);) take(line);
+    for (std::string line; next(line);) {
+      take(line);
+      if (read_ > kBeginning) skip_middle();
+    }
   }
 
   std::string text() const {
@@ -105,8 +110,20 @@ class LogWords {
  private:
   bool next(std::string& line) {
     if (!std::getline(in_, line)) return false;
+    read_ += line.size() + 1;
     line = terminal_safe(line.substr(0, kMaxReason));
     return true;
+  }
+
+  // What ended a job stands first, and what its launcher says of it last. Others wait meanwhile.
+  void skip_middle() {
+    const std::streamoff here = in_.tellg();
+    in_.seekg(0, std::ios::end);
+    const std::streamoff to = std::max<std::streamoff>(here, in_.tellg() - kEnding);
+    in_.seekg(to);
+    std::string rest;
+    if (to > here) std::getline(in_, rest);
+    read_ = 0;
   }
 
   void take(const std::string& line) {
@@ -135,7 +152,11 @@ class LogWords {
     is_rank_named_ = true;
   }
 
+  static constexpr size_t kBeginning = size_t{4} << 20;                // bytes
+  static constexpr std::streamoff kEnding = std::streamoff{64} << 10;  // bytes
+
   std::ifstream in_;
+  size_t read_ = 0;
   std::string own_, advice_;
   Complaint complaint_;
   bool at_own_ = false;  // nothing but ranks that are not there has come behind own_

@@ -17,6 +17,7 @@
 #include "core/json/said_json.h"
 #include "core/suggest.h"
 #include "core/units.h"
+#include "judge/verdict_hosts.h"
 
 namespace cb {
 namespace {
@@ -320,6 +321,7 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
   if (!issue.host.empty() && std::ranges::find(retest.hosts, issue.host) == retest.hosts.end() &&
       std::ranges::none_of(retest.inventories, is_it))
     return fmt::format("{} is not in it", issue.host);
+  const std::string asked = HostNames(retest).asked(issue.host).value_or(issue.host);
   const std::vector<std::string> wanted = criteria_of(issue);
   std::set<std::string> unjudged(wanted.begin(), wanted.end());
   bool judged = false;
@@ -333,7 +335,8 @@ std::optional<std::string> why_not_mended(const Issue& issue, const Campaign& re
         return fmt::format("{} still fails: {}", v.criterion->id, entity_name(f.entity));
     }
     for (const Gap& gap : v.gaps) {
-      if (gap.host.empty() || gap.host == issue.host)
+      // An issue of a pair or group names no host: any host that was not measured may be of it.
+      if (gap.host.empty() || issue.host.empty() || gap.host == issue.host || gap.host == asked)
         return fmt::format("{} was not measured there", v.criterion->id);
     }
   }

@@ -37,9 +37,18 @@ std::string job_log(const Job& job) { return job.log.empty() ? "logs/" : job.log
 
 namespace {
 
-// Returns the record that says what made the job fail, or null.
+// True if a rank of the job was killed: "it ended with code 137: …", with or without what is known.
+bool tells_of_killed_rank(const Said& reason) {
+  const Message* outer = &reason.message();
+  if (outer->id == "end.of_log" && !outer->args.empty()) outer = outer->args[0].message();
+  return outer != nullptr && outer->id == "end.rank_killed";
+}
+
+// Returns the record that says what made the job fail, or null. Of a job of which a rank was killed
+// it is what had failed before, and is a gap of its own (record_gap).
 const Record* errored_record(const Job& job) {
   if (job.state != JobState::failed || !job.document) return nullptr;
+  if (tells_of_killed_rank(job.reason)) return nullptr;
   const auto& records = job.document->records;
   const auto found = std::ranges::find_if(
       records, [](const Record& r) { return std::holds_alternative<Errored>(r.outcome); });

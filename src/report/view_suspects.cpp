@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "judge/verdict_hosts.h"
 #include "report/view_parts.h"
 
 namespace cb {
@@ -108,9 +109,10 @@ std::string suspects_caption(
     const std::vector<std::pair<std::string, std::vector<Suspicion>>>& suspects,
     const ReportInput& in) {
   const auto& hosts = in.campaign.hosts;
+  const HostNames names(in.campaign);
   size_t blocking = 0, warned = 0, shared = 0;
   for (const auto& [name, list] : suspects) {
-    if (std::ranges::find(hosts, name) == hosts.end())
+    if (!names.asked(name) && std::ranges::find(hosts, name) == hosts.end())
       ++shared;
     else
       ++(only_warns(list) ? warned : blocking);

@@ -1,6 +1,7 @@
 #include "bench/training/rank_share.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "bench/cpu/rank_cores.h"
 #include "sys/cpu/reachable_cpus.h"
@@ -24,7 +25,9 @@ std::vector<int> share_of_rank(Comm& comm, const RankMap& place,
                                const std::vector<int>& started_on) {
   std::vector<int> own = part_of_cpus(comm, place, started_on);
   if (comm.size() == 1) return own;
-  std::vector<int> reached = part_of_cpus(comm, place, reachable_cpus());
+  // Slurm may keep the jobs of a host apart by binding alone.
+  const bool is_slurm = std::getenv("SLURM_JOB_ID") != nullptr;
+  std::vector<int> reached = part_of_cpus(comm, place, is_slurm ? started_on : reachable_cpus());
   return reached.size() > own.size() ? reached : own;
 }
 

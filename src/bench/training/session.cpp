@@ -109,6 +109,8 @@ void Session::together(const std::function<void()>& call) {
     call();
   } catch (const Error& e) {
     failure = said("said.of", context_.who(), e.said());
+  } catch (const std::exception& e) {  // no memory, or no thread
+    failure = said("said.of", context_.who(), e.what());
   }
   throw_where_failed(context_.comm, failure);
 }

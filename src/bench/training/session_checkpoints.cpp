@@ -67,8 +67,11 @@ void Session::begin_checkpoints(Trained& measured) {
 void Session::resume(Trained& measured) {
   int64_t common = -1;
   std::vector<std::vector<int64_t>> all;
-  const auto whole = checkpoints_->whole(
-      [&](const Said& damage) { context_.log(said("said.of", context_.who(), damage).text()); });
+  std::vector<int64_t> whole;
+  together([&] {
+    whole = checkpoints_->whole(
+        [&](const Said& damage) { context_.log(said("said.of", context_.who(), damage).text()); });
+  });
   for (const std::string& blob : context_.comm.gather(bytes_of(whole)))
     all.push_back(values_of<int64_t>(blob));
   if (!all.empty()) {

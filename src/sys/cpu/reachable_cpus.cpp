@@ -30,14 +30,15 @@ std::vector<int> usable_by(pid_t process, std::vector<int> cpus) {
 }  // namespace
 
 // Of a mask of all CPUs the kernel keeps those of the CPU set. A parent outside of the container
-// has the number 0, and nothing is known of it.
+// has the number 0, and nothing is known of it: then the thread keeps to what it has.
 std::vector<int> reachable_cpus() {
+  const pid_t parent = ::getppid();
+  if (parent <= 0) return allowed_cpus();
   std::vector<int> all(kMostCpus);
   std::iota(all.begin(), all.end(), 0);
   const KeepAffinity keep;
   bind_thread(all);
-  const pid_t parent = ::getppid();
-  return parent > 0 ? usable_by(parent, allowed_cpus()) : allowed_cpus();
+  return usable_by(parent, allowed_cpus());
 }
 
 }  // namespace cb

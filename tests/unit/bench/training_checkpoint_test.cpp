@@ -313,7 +313,7 @@ TEST_CASE("without a further thread a checkpoint is written and read all the sam
   pthread_attr_t before, huge;
   REQUIRE(pthread_getattr_default_np(&before) == 0);
   pthread_attr_init(&huge);
-  REQUIRE(pthread_attr_setstacksize(&huge, size_t{1} << 47) == 0);
+  REQUIRE(pthread_attr_setstacksize(&huge, size_t{1} << 50) == 0);
   REQUIRE(pthread_setattr_default_np(&huge) == 0);
   CHECK(message_of([&] { mine.save(10, {a}); }) == "none");
   CHECK(mine.whole() == std::vector<int64_t>{10});

@@ -199,10 +199,21 @@ TEST_CASE("of a rank that was killed the log says which where no document does")
   CHECK(reason_of_killed("---\nPrimary job ended\n---\n" + kMpirun) == by_launcher);
   CHECK(reason_of_killed("srun: error: n2: task 3: Killed\n") ==
         ": srun: error: n2: task 3: Killed");
+  CHECK(reason_of_killed("srun: error: n1: tasks 0-2: Exited with exit code 1\n"
+                         "srun: error: n2: task 3: Out Of Memory\n") ==
+        ": srun: error: n2: task 3: Out Of Memory");
   CHECK(reason_of_killed("clusterbench fake: n1 rank 1: broke\n" + kMpirun) ==
         ": clusterbench fake: n1 rank 1: broke");
   CHECK(reason_of_killed(lost) == ": clusterbench fake: a rank was lost");
   CHECK(reason_of_killed("process rank 3 is slow\n") == ": process rank 3 is slow");
+}
+
+TEST_CASE("of a log of many megabytes the beginning and the end are read") {
+  std::string middle;
+  while (middle.size() < (5 << 20)) middle += "NCCL INFO something of no matter\n";
+  CHECK(reason_of_killed("starts\n" + middle + kMpirun) == reason_of_killed("starts\n" + kMpirun));
+  CHECK(reason_of_killed("clusterbench fake: n1 rank 1: broke\n" + middle) ==
+        ": clusterbench fake: n1 rank 1: broke");
 }
 
 TEST_CASE("where rank 0 is killed, an earlier record does not hide what the others saw") {

@@ -242,6 +242,7 @@ TEST_CASE("why a re-test does not show that an issue is mended") {
   }
   v.gaps = {{"n3", {"gap.no_step", {"s"}}}};
   CHECK(why(issue) == "");
+  CHECK(why(elsewhere) == "c was not measured there");  // of a group: n3 may be a member
   v.entities = 0;
   CHECK(why(issue) == "it does not judge c");
   CHECK(why({.found = "2026-01-02", .host = "n1"}) == "it does not judge anything");

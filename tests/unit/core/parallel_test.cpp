@@ -25,7 +25,7 @@ class NoThreads {
     REQUIRE(pthread_getattr_default_np(&before_) == 0);
     pthread_attr_t huge;
     pthread_attr_init(&huge);
-    REQUIRE(pthread_attr_setstacksize(&huge, size_t{1} << 47) == 0);
+    REQUIRE(pthread_attr_setstacksize(&huge, size_t{1} << 50) == 0);
     REQUIRE(pthread_setattr_default_np(&huge) == 0);
     pthread_attr_destroy(&huge);
   }

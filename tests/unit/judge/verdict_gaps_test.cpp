@@ -116,6 +116,21 @@ TEST_CASE("all pairs together speak for the pairs' hosts: who has no partner is 
   }
 }
 
+TEST_CASE("an earlier error does not hide that a rank was killed") {
+  Campaign c = campaign({{"n1", 100}});
+  c.jobs[0].state = JobState::failed;
+  c.jobs[0].document->records[0].outcome = Errored{"n1", "no room"};
+  const Said killed = said("end.rank_killed", 137, 9, "Killed");
+  for (const Said& reason : {killed, said("end.of_log", killed, "n2 rank 3: gone")}) {
+    c.jobs[0].reason = reason;
+    CHECK(says(judged(c), reason.text()));
+    CHECK(says(judged(c), "no room"));
+  }
+  c.jobs[0].reason = said("end.code", 4);  // by the error
+  CHECK_FALSE(says(judged(c), "it ended with code 4"));
+  CHECK(says(judged(c), "no room"));
+}
+
 TEST_CASE("skipped, errored, no such metric, no record, no such step") {
   Campaign c = campaign({{"n1", 100}});
   c.jobs[0].document->records[0].outcome = Skipped{"no GPU on n1"};
