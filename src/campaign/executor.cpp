@@ -1,5 +1,6 @@
 #include "campaign/executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <list>
@@ -9,6 +10,7 @@
 
 #include "campaign/paced_input.h"
 #include "campaign/process.h"
+#include "campaign/session_folder.h"
 #include "core/clock.h"
 #include "core/error.h"
 
@@ -155,6 +157,9 @@ class Executor {
 
 void run_tasks(const std::vector<Task>& tasks, const ExecutorOptions& options,
                const ExecutorEvents& events) {
+  std::optional<KeptSessionFolder> kept;
+  if (tasks.size() > 1 && std::ranges::any_of(tasks, &Command::by_open_mpi, &Task::command))
+    kept.emplace(open_mpi_temporary());
   Executor(tasks, options, events).run();
 }
 

@@ -312,6 +312,7 @@ Command launch_command(const LaunchSetup& setup, const std::vector<HostSlots>& h
                        const std::vector<std::string>& program) {
   Command out;
   if (setup.launcher == Launcher::mpirun) {
+    out.by_open_mpi = !setup.hydra;
     out.argv = setup.hydra ? hydra_arguments(setup, hosts, ranks_per_host, environment)
                            : mpirun_arguments(setup, hosts, ranks_per_host, environment);
   } else {

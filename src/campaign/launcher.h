@@ -25,6 +25,7 @@ struct LaunchSetup {
 struct Command {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment = {};
+  bool by_open_mpi = false;  // argv starts Open MPI's mpirun
 };
 
 // The named launcher. For "auto": srun inside a Slurm allocation, else mpirun if it is in the PATH,

@@ -2,14 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
+#include "campaign/session_folder.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -218,4 +223,62 @@ TEST_CASE("a task that says nothing until its start deadline is stopped, one tha
   const JobEnd end = conclude_job(ends[0], nullptr, "no record", {silent.err, 0}, 30);
   CHECK(end.state == JobState::deadline);
   CHECK(end.reason.text().find("it had not started after") != std::string::npos);
+}
+
+TEST_CASE("the folder of sessions is there and not empty while mpirun may begin, and gone then") {
+  const Directory tmp;
+  const auto entries = [&] {
+    std::vector<fs::path> out;
+    for (const auto& entry : fs::recursive_directory_iterator(tmp.path)) out.push_back(entry);
+    return out;
+  };
+  {
+    const KeptSessionFolder kept(tmp.path);
+    const auto made = entries();
+    REQUIRE(made.size() == 2);
+    CHECK(made[0].filename().string().starts_with("ompi."));
+    CHECK(made[0].filename().string().ends_with("." + std::to_string(::geteuid())));
+    CHECK(made[1] == made[0] / fmt::format("clusterbench-{}", ::getpid()));
+    fs::create_directory(made[0] / "pid.1");  // a job's own
+  }
+  CHECK(entries().size() == 2);  // which stays
+  CHECK(entries()[1].filename() == "pid.1");
+  fs::remove(entries()[1]);
+  { const KeptSessionFolder kept(tmp.path); }
+  CHECK(entries().size() == 1);  // the folder was there before
+  fs::remove(entries()[0]);
+  { const KeptSessionFolder kept(tmp.path); }
+  CHECK(entries().empty());
+  { const KeptSessionFolder nowhere(tmp.path / "absent"); }
+  CHECK(entries().empty());
+}
+
+TEST_CASE("a link under the name of the folder of sessions is not followed") {
+  const Directory tmp, other;
+  fs::path folder;
+  {
+    const KeptSessionFolder kept(tmp.path);
+    folder = fs::directory_iterator(tmp.path)->path();
+  }
+  fs::create_directory_symlink(other.path, folder);
+  const KeptSessionFolder kept(tmp.path);
+  CHECK(fs::is_empty(other.path));
+}
+
+TEST_CASE("several jobs of Open MPI's mpirun find the folder of sessions kept") {
+  const Directory directory;
+  ::setenv("OMPI_MCA_orte_tmpdir_base", directory.path.c_str(), 1);
+  const auto folders_seen = [&](size_t count, bool by_open_mpi) {
+    std::vector<Task> tasks(count,
+                            shell(directory, "ls -d $OMPI_MCA_orte_tmpdir_base/ompi.*/clus*"));
+    for (Task& task : tasks) task.command.by_open_mpi = by_open_mpi;
+    fs::remove(directory.path / "out");
+    run_tasks(tasks, {}, {[](size_t) {}, [](size_t, const TaskEnd&) {}});
+    const std::string out = read_file(directory.path / "out");
+    return std::ranges::count(out, '\n');
+  };
+  CHECK(folders_seen(2, true) == 2);
+  CHECK(folders_seen(2, false) == 0);
+  CHECK(folders_seen(1, true) == 0);  // there is no other one that could be in its way
+  ::unsetenv("OMPI_MCA_orte_tmpdir_base");
 }
