@@ -116,7 +116,9 @@ def judge_soak(report, host):
     for event in soak["events"]:
         print(f"  cycle {event['cycle']}, {event['step']}: {event['kind']}, {event['class']}: {event['what']} {event.get('cause', '')}")
     for series in soak["series"]:
-        print(f"  {series['step']} {series['metric']} {series['entity']['name']}: median {series['median']:.4g}, loss {series['loss']:.3f}")
+        of = series["entity"]
+        whose = ":".join(filter(None, (of.get("host"), of["id"]))) or of["kind"]
+        print(f"  {series['step']} {series['metric']} {whose}: median {series['median']:.4g}, loss {series['loss']:.3f}")
     told = [e for e in soak["events"] if e["interrupts"]]
     wrong = []
     if [(e["cycle"], e["step"], host in json.dumps(e)) for e in told] != [(2, "soak-train", True)]:
