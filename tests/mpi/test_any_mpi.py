@@ -48,15 +48,17 @@ def test_a_rank_that_fails_is_named_under_any(tmp_path, launcher):
 
 def test_pairs_over_mpich(tmp_path):
     file = tmp_path / "r.json"
-    done = started([HYDRA], 3, "locate", "--backend", "mpi", "--between", "rank", "--mode", "full", "--measure", "latency",
-                   "--duration", "50ms", "--repeats", "1", "--tolerance", "0.9", "--json", file)
-    # 1: three ranks that spin on fewer processors leave one pair far behind the others. That is told, and is no matter of MPICH.
-    assert done.returncode in (0, 1), done.stderr
-    record, = json.loads(file.read_text())["records"]
-    assert [m["name"] for m in record["metrics"]] == ["latency_seconds"] * 6  # each pair in both directions
-    assert all(0 < m["summary"]["min"] < 1 for m in record["metrics"])
-    if done.returncode == 1:
-        assert "no_suspect" in [c["name"] for c in record["checks"] if not c["passed"]], record["checks"]
+    for _ in range(4):
+        done = started([HYDRA], 3, "locate", "--backend", "mpi", "--between", "rank", "--mode", "full", "--measure", "latency",
+                       "--duration", "50ms", "--repeats", "1", "--tolerance", "0.9", "--json", file)
+        record, = json.loads(file.read_text())["records"]
+        assert [m["name"] for m in record["metrics"]] == ["latency_seconds"] * 6  # each pair in both directions
+        assert all(0 < m["summary"]["min"] < 1 for m in record["metrics"])
+        if done.returncode == 0:
+            break
+        # Three ranks that spin on fewer processors leave one pair far behind the others now and then, which is told.
+        assert [c["name"] for c in record["checks"] if not c["passed"]] == ["no_suspect"], done.stderr
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("launcher, other", [([HYDRA], OPEN_MPI)], ids=["mpich"])
