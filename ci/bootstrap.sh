@@ -2,6 +2,7 @@
 # Installs the packages of ci/packages.txt that are missing, with apt, as root or through sudo.
 #   --print   only list what is missing
 #   --build   only what building and running needs, not the test tools
+#   --release also what is tried before a release needs: ci/release.sh, ci/release-roots.sh, ci/any-mpi.sh, ci/matrix.sh
 #   --cross   also what ci/release.sh --arch aarch64 needs
 # Does nothing, and needs no network and no root, when everything is there. Exits 2, and names the packages,
 # where they cannot be installed: no root, no sudo, no way to the package sources.
@@ -14,13 +15,14 @@ for argument in "$@"; do
   case $argument in
     --print) print_only=true ;;
     --build) sections='build' ;;
-    --cross) sections='build test cross' ;;
+    --release) sections='build test release' ;;
+    --cross) sections='build test release cross' ;;
     --help | -h)
-      sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *)
-      echo "bootstrap.sh: $argument: unknown option (--print --build --cross)" >&2
+      echo "bootstrap.sh: $argument: unknown option (--print --build --release --cross)" >&2
       exit 2
       ;;
   esac

@@ -30,6 +30,15 @@ die() {
   exit 1
 }
 
+# built_of: of the builder's lines on standard input the count "[12/345]", in place, where a person sees it.
+built_of() {
+  local line
+  while read -r line; do
+    if [ -t 2 ] && [[ $line =~ ^\[[0-9]+/[0-9]+\] ]]; then printf '\r   %s ' "${BASH_REMATCH[0]}" >&2; fi
+  done
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
+
 # build_preset PRESET [TARGET…]: configures and builds; the output is shown only when it fails.
 build_preset() {
   local preset=$1 log="$root/build/$1.log"
@@ -37,7 +46,8 @@ build_preset() {
   mkdir -p "$root/build"
   local command=(cmake --build --preset "$preset" --parallel "$jobs")
   [ $# -eq 0 ] || command+=(--target "$@")
-  if ! { cmake --preset "$preset" && "${command[@]}"; } >"$log" 2>&1 </dev/null; then
+  stage "    what the build says goes to $log"
+  if ! { cmake --preset "$preset" && "${command[@]}"; } </dev/null 2>&1 | tee "$log" | built_of; then
     grep -nE -A12 'FAILED:|CMake Error|error:' "$log" >&2 || tail -n 60 "$log" >&2
     die "the $preset build failed; everything it said is in $log"
   fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs one of the two commands of the README on a bare machine of Debian, and says what happened.
 #   ci/fresh-machine.sh [SUITE] [quickstart|test|COMMAND] [OPTION…]
-# SUITE is bookworm (the default), trixie or bullseye. COMMAND is any other shell line, run in the clone.
+# SUITE is bookworm (the default), trixie, bullseye or forky. COMMAND is any other shell line, run in the clone.
 #   --cold         with an empty compiler cache, as the first clone on a new machine
 #   --no-name      without a line for the machine's own name in /etc/hosts
 #   --no-network   the machine reaches nobody
@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-case ${words[0]-} in bookworm | trixie | bullseye)
+case ${words[0]-} in bookworm | trixie | bullseye | forky)
   suite=${words[0]}
   words=("${words[@]:1}")
   ;;
@@ -48,7 +48,7 @@ esac
 case $what in quickstart | test) line="ci/$what.sh" ;; *) line=$what ;; esac
 
 [ "$(id -u)" -eq 0 ] || die "needs root, to make a root directory and enter it"
-command -v mmdebstrap >/dev/null || die "needs mmdebstrap; run: apt-get install --no-install-recommends mmdebstrap"
+command -v mmdebstrap >/dev/null || die "needs mmdebstrap; next: ci/bootstrap.sh --release"
 
 place=$root/.cache/fresh-machine
 base=$place/$suite.tar

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# From a clean clone to an acceptance report of this machine: packages, release build, the profile
-# host-quick under mpirun, report. Prints the verdict and the report's path, and exits as the
-# acceptance does: 0 accepted, 1 not accepted, 3 incomplete.
+# From a clean clone to an acceptance report of this machine: packages (as root or through sudo), release build, the profile
+# host-quick under mpirun, report. Takes 5 to 15 minutes on two processors, most of it the first build. Prints the verdict and the
+# report's path, and exits as the acceptance does: 0 accepted, 1 not accepted, 3 incomplete (often: other work kept the processors).
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
+[ $# -eq 0 ] || { echo "quickstart.sh: $1: unknown option (it has none)" >&2 && exit 2; }
 
 ranks=$(($(nproc) < 2 ? 1 : 2))
 out="out/$(date +%Y%m%d-%H%M%S)-$(hostname -s)"

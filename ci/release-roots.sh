@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tries a release in bare roots of Debian: the archive with nothing installed, then with the MPI of the suite; the .deb beside it; the
 # .rpm with `rpm --root`, where rpm is.
-#   ci/release-roots.sh [--packages] ARCHIVE [SUITE…]   SUITE is bullseye, bookworm or trixie; all three where none is named
+#   ci/release-roots.sh [--packages] ARCHIVE [SUITE…]   SUITE is bullseye, bookworm, trixie or forky; the first three where none is named
 #   --packages   the .deb and .rpm beside it alone
 # Needs root and mmdebstrap, as ci/fresh-machine.sh does. What was tried stands on standard output, a line a command
 # (ci/portable/try.sh, ci/portable/try-package.sh); exit 1 if one did not do as it should.

@@ -34,6 +34,7 @@ fetch() {
     source) from_apt "deb-src $key \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" source --download-only "$name=$version" ;;
     non-free) from_apt "deb $key \$(REPO_URI) \$(RELEASE) non-free" download "$name=$version" ;;
     wheel)
+      python3 -m pip --version >/dev/null 2>&1 || die "needs pip; next: ci/bootstrap.sh --release"
       python3 -m pip download --quiet --no-deps --only-binary :all: --platform manylinux_2_12_x86_64 --dest "$inputs" "$name==$version"
       ;;
   esac >"$place/fetch.log" 2>&1 || tail -n 5 "$place/fetch.log" >&2

@@ -39,6 +39,11 @@ def test_root_installs_what_is_missing(machine, tmp_path):
     assert (tmp_path / "apt.log").read_text().splitlines()[-1].endswith(f"install -y --no-install-recommends {MISSING}")
 
 
+def test_each_option_adds_its_section(machine, tmp_path):
+    counts = [int(bootstrap(tmp_path, *args, "--print").stdout.split(" of ")[1].split()[0]) for args in (["--build"], [], ["--release"], ["--cross"])]
+    assert counts == sorted(set(counts)), counts
+
+
 def test_print_installs_nothing(machine, tmp_path):
     done = bootstrap(tmp_path, "--build", "--print")
     assert done.returncode == 0 and done.stdout.endswith(f" missing: {MISSING}\n")

@@ -11,15 +11,21 @@ mount -t devtmpfs dev /dev
 # shellcheck disable=SC2013 # one module name a word
 for module in $(cat /modules); do modprobe "$module" || echo "vm lab: module $module did not load"; done
 # From Linux 6.12 on drives are numbered in the order in which they answer: once more in that of their places on the bus.
-in_order() {
-  [ "$(for serial in /sys/class/nvme/*/serial; do tr -d ' ' <"$serial"; done 2>/dev/null | sort -c 2>&1)" = "" ]
-}
-if ! in_order; then
-  for to in unbind bind; do
-    for drive in /sys/bus/pci/devices/*; do
-      [ "$(cat "$drive/class")" != 0x010802 ] || echo "${drive##*/}" >"/sys/bus/pci/drivers/nvme/$to"
-    done
+drives=$(grep -lx 0x010802 /sys/bus/pci/devices/*/class | cut -d/ -f6)
+# settled: each drive has its disk; it says so where one has none after ten seconds.
+settled() {
+  wanted=$(echo "$drives" | wc -w) tries=100
+  until [ "$(find /sys/block -name 'nvme*' | wc -l)" -ge "$wanted" ]; do
+    [ $((tries -= 1)) -gt 0 ] || { echo "vm lab: not every NVMe drive has a disk" && return; }
+    sleep 0.1
   done
+}
+in_order() { [ -z "$(for serial in /sys/class/nvme/*/serial; do tr -d ' ' <"$serial"; done 2>/dev/null | sort -c 2>&1)" ]; }
+settled
+if ! in_order; then
+  for drive in $drives; do echo "$drive" >/sys/bus/pci/drivers/nvme/unbind; done
+  for drive in $drives; do echo "$drive" >/sys/bus/pci/drivers/nvme/bind; done
+  settled
 fi
 mount -t 9p -o trans=virtio,version=9p2000.L,ro,msize=262144,cache=loose host /lower
 mount -t tmpfs -o size=1g tmpfs /upper
