@@ -67,6 +67,7 @@ combination gcc plain cmake g++ OFF
 combination clang plain cmake clang++ OFF
 combination folders 'cuda nvml ä ö/a cuda' cmake g++ OFF
 combination gcc-cuda plain cmake g++ ON
+combination clang-cuda plain cmake clang++ ON
 combination newest plain newest g++ OFF
 combination newest-cuda 'cuda nvml ä ö/a cuda' newest g++ ON
 exit "$failed"

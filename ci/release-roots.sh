@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries a release in bare roots of Debian: the archive with nothing installed, then with the MPI of the suite; the .deb beside it; the
+# Tries a release in bare roots of Debian: the archive with nothing installed, then with the Open MPI and MPICH of the suite; the .deb beside it; the
 # .rpm with `rpm --root`, where rpm is.
 #   ci/release-roots.sh [--packages] ARCHIVE [SUITE…]   SUITE is bullseye, bookworm, trixie or forky; the first three where none is named
 #   --packages   the .deb and .rpm beside it alone
@@ -43,6 +43,6 @@ for suite in "$@"; do
   done
   for rpm in "${rpms[@]}"; do try_rpm "$rpm" "$suite" || status=1; done
   $packages_alone || ci/fresh-machine.sh "$suite" --keep --with "$archive" 'apt-get update >/dev/null && apt-get install -y --no-install-recommends \
-    openmpi-bin >/dev/null && bash ci/portable/try.sh /srv/*.tar.gz mpi' || status=1
+    openmpi-bin mpich >/dev/null && bash ci/portable/try.sh /srv/*.tar.gz mpi' || status=1
 done
 exit "$status"

@@ -72,6 +72,14 @@ DoctorCheck gpu(const DoctorFacts& f) {
   return good(id, said("doctor.gpu", f.gpus));
 }
 
+DoctorCheck nccl_library(const DoctorFacts& f) {
+  constexpr const char* id = "nccl";
+  if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
+  if (f.nccl_library.empty())
+    return warned(id, said("doctor.no_nccl", f.gpus), said("doctor.give_nccl"));
+  return good(id, said("doctor.nccl", f.nccl_library));
+}
+
 DoctorCheck processors(const DoctorFacts& f) {
   constexpr const char* id = "processors";
   if (f.cpus_allowed == 0) return absent(id, said("doctor.no_limits"));
@@ -169,8 +177,8 @@ const char* doctor_state_name(DoctorState state) {
 
 std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts) {
   return {shared_memory(facts), locked_memory(facts), rdma(facts),     gpu(facts),
-          processors(facts),    memory(facts),        clock(facts),    mpi(facts),
-          pmix(facts),          own_name(facts),      localhost(facts)};
+          nccl_library(facts),  processors(facts),    memory(facts),   clock(facts),
+          mpi(facts),           pmix(facts),          own_name(facts), localhost(facts)};
 }
 
 std::string doctor_table(std::span<const DoctorHost> hosts, Lang lang) {

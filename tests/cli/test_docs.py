@@ -156,7 +156,7 @@ def test_tests_that_a_page_names_exist():
 
 # Options of mpirun, srun, cmake and other tools that stand in the pages, and what a user might type by mistake.
 OF_OTHERS = {"--allow-run-as-root", "--arch", "--bind-to", "--bs", "--build", "--host", "--install", "--iodepth", "--kill-on-bad-exit", "--mca",
-             "--mpi", "--nodelist", "--ntasks-per-node", "--oversubscribe", "--prefix", "--preset", "--print"}
+             "--mpi", "--nodelist", "--ntasks-per-node", "--oversubscribe", "--prefix", "--preset", "--print", "--without-roots"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 USED_BY_A_READER = [SOURCE / "README.md", *sorted((DOCS / "guide").glob("*.md")), *METHODS]
 
@@ -178,6 +178,13 @@ def options():
             for below in re.findall(r"^  ([a-z][a-z-]+)  ", text, re.MULTILINE):
                 found |= set(OPTION.findall(help_of(name, below)))
     return found
+
+
+@pytest.mark.parametrize("page", [SOURCE / "README.md", DOCS / "guide" / "guide.md"], ids=relative)
+def test_every_subcommand_stands_in_a_table(page):
+    first_cells = re.findall(r"^\| (`.*?) \|", text_of(page), re.MULTILINE)
+    named = set(re.findall(r"`([a-z][a-z-]+)", " ".join(first_cells)))
+    assert not sorted(set(re.findall(r"^  ([a-z][a-z-]+)  ", help_of(), re.MULTILINE)) - named)
 
 
 @pytest.mark.parametrize("page", USED_BY_A_READER, ids=relative)

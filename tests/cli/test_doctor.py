@@ -4,13 +4,15 @@ import json
 import os
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from campaigns import BINARY, cb
 
+FAKE = Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "fake"
 HERE = socket.gethostname()
-CHECKS = ["shared-memory", "locked-memory", "rdma", "gpu-driver", "processors", "memory", "clock", "mpi", "pmix", "own-name", "localhost"]
+CHECKS = ["shared-memory", "locked-memory", "rdma", "gpu-driver", "nccl", "processors", "memory", "clock", "mpi", "pmix", "own-name", "localhost"]
 ROOT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -47,6 +49,13 @@ def test_without_a_launcher_only_this_host_can_be_measured(tmp_path):
     assert (mpi["state"], mpi["seen"]) == ("warn", "neither mpirun nor srun is in the PATH")
     done = cb("doctor", "--hosts", "n1,n2", env={**os.environ, "PATH": str(tmp_path)})
     assert done.returncode == 2 and "needs mpirun or srun" in done.stderr
+
+
+@pytest.mark.parametrize("library, state", [(FAKE / "fake_nccl.so", "ok"), ("/nonexistent/libnccl.so", "warn")])
+def test_nccl_is_opened_where_there_are_gpus(library, state):
+    _, found = document(env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
+                             "CLUSTERBENCH_NCCL_LIBRARY": str(library)})
+    assert states(found["hosts"][0])["nccl"] == state
 
 
 @pytest.mark.parametrize("listed, state", [("none pmi2 pmix", "ok"), ("none cray_shasta", "warn")])

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <sstream>
+#include <variant>
 
 #include <netdb.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "sys/gpu/nccl.h"
 #include "sys/os/child_process.h"
 #include "sys/os/deadline_call.h"
 
@@ -89,6 +91,13 @@ void read_processors(DoctorFacts& facts) {
     facts.cpus_allowed = CPU_COUNT(&allowed);
 }
 
+void read_nccl(DoctorFacts& facts) {
+  if (facts.gpus == 0) return;
+  const auto opened = nccl::Library::open();
+  if (const auto* library = std::get_if<nccl::Library>(&opened))
+    facts.nccl_library = library->name();
+}
+
 void read_srun(DoctorFacts& facts) {
   const std::string srun = file_in_path("srun");
   facts.srun = !srun.empty();
@@ -159,6 +168,7 @@ DoctorFacts doctor_facts(const FsRoot& fs, const HostInventory& inventory) {
     facts.shm_bytes = static_cast<double>(shm.f_blocks) * static_cast<double>(shm.f_frsize);
   read_inventory(inventory, facts);
   read_rdma(fs, facts);
+  read_nccl(facts);
   read_processors(facts);
   const CgroupLimits limits = cgroup_limits(fs);
   facts.cpu_quota = limits.cpus;

@@ -24,6 +24,7 @@ DoctorFacts good_facts() {
           .gpus = 8,
           .nvml_library = true,
           .cuda_library = true,
+          .nccl_library = "NCCL 2.28.9",
           .cpus_online = 96,
           .cpus_allowed = 96,
           .memory_bytes = 1000 * kMiB,
@@ -106,6 +107,18 @@ TEST_CASE("GPUs need both libraries of the driver, and the missing one is named"
   facts.nvml_library = false;
   CHECK(check_of(facts, "gpu-driver").seen.text() == "8 GPUs, but no libnvidia-ml.so.1");
   CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+}
+
+TEST_CASE("NCCL is missed where there are GPUs, and only there") {
+  const auto without = [](size_t gpus) {
+    return after("nccl", [=](DoctorFacts& f) {
+      f.nccl_library = "";
+      f.gpus = gpus;
+    });
+  };
+  CHECK(without(1) == "warn");
+  CHECK(without(0) == "not checked");
+  CHECK(check_of(good_facts(), "nccl").seen.text() == "NCCL 2.28.9 opens");
 }
 
 TEST_CASE("limits of processors and memory warn") {
