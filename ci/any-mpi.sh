@@ -2,10 +2,11 @@
 # Runs the same binary under each MPI that can be had, and beside a plain loop that is linked to it.
 #   ci/any-mpi.sh [BINARY] [ROUNDS]
 # Debian's Open MPI and MPICH, and from PyPI, in .cache/any-mpi: Open MPI 5, MPICH 5, the same by the standard ABI of MPI 5,
-# and Intel MPI. Prints for each the library that the binary found, whether every result was right, and the ratio of the
-# times, clusterbench over the plain loop, in alternating runs: median, least and greatest. A line says what could not be
-# had or compared. Exit 1 if a job failed, a result was wrong, a median is above 1.03, or none could be compared. With 0
-# rounds nothing is compared.
+# and Intel MPI; then Debian's Open MPI by srun and PMIx, in a Slurm of two nodes of the namespace lab, which needs root.
+# Prints for each the library that the binary found, whether every result was right, and the ratio of the times,
+# clusterbench over the plain loop, in alternating runs: median, least and greatest. A line says what could not be had or
+# compared. Exit 1 if a job failed, a result was wrong, a median is above 1.03, or none could be compared. With 0 rounds
+# nothing is compared.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"

@@ -1,5 +1,6 @@
 """The work of ci/any-mpi.sh: any_mpi.py BINARY ROUNDS FOLDER."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -7,9 +8,15 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import venv
 
-SOURCE = pathlib.Path(__file__).with_name("mpi_plain.c")
+HERE = pathlib.Path(__file__).parent
+sys.path += [str(HERE.parent), str(HERE.parent / "labs/netns"), str(HERE.parent / "labs/slurm")]
+import netns_lab  # noqa: E402
+import slurm_lab  # noqa: E402
+
+SOURCE = HERE / "mpi_plain.c"
 RANKS = 2
 LIMIT = 1.03  # the largest median of the ratios over the plain loop
 POINTS = [("all_reduce", 8, 4000), ("all_reduce", 65536, 1000), ("all_reduce", 4 << 20, 40), ("alltoall", 65536, 1000)]
@@ -27,6 +34,32 @@ class Mpi:
         own = ["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in self.name else []
         return subprocess.run([*self.launcher, *own, "-np", str(ranks), program, *map(str, words)], env=self.environment,
                               capture_output=True, text=True, timeout=300, check=False)
+
+
+class Srun(Mpi):
+    """Debian's Open MPI, whose ranks srun starts by PMIx, in turn on the nodes of a Slurm lab."""
+
+    def __init__(self, slurm):
+        super().__init__(f"srun of Slurm {'.'.join(map(str, slurm_lab.version()))} over {len(slurm.netns.hosts)} nodes", ["srun"],
+                         "mpicc.openmpi")
+        self.slurm = slurm
+
+    def run(self, ranks, program, *words):
+        hosts = min(ranks, len(self.slurm.netns.hosts))
+        return self.slurm.run(["srun", "--mpi=pmix", "--overcommit", "--distribution=cyclic", "-N", str(hosts), "-n", str(ranks),
+                               program, *map(str, words)], timeout=300)
+
+
+@contextlib.contextmanager
+def slurm_of_two():
+    """A lab of two nodes, or the reason why there is none."""
+    reason = netns_lab.why_not() or slurm_lab.why_not()
+    if reason:
+        yield None, reason
+        return
+    with tempfile.TemporaryDirectory() as place, netns_lab.NetnsLab(2) as netns, \
+            slurm_lab.SlurmLab(netns, pathlib.Path(place) / "lab") as slurm:
+        yield slurm, None
 
 
 def from_pypi(folder, package):
@@ -107,29 +140,38 @@ def compare(mpi, binary, rounds, folder):
     return within
 
 
+def tried(mpi, binary, rounds, folder):
+    """Whether nothing failed: four ranks measure with right data, and no slower than the plain loop where that is compared."""
+    document, why = measured(mpi, 4, binary, folder, "--op", "all_reduce,alltoall", "--size", "64,1K,1M", "--duration", "50ms")
+    if document is None:
+        print(f"{mpi.name}: {why}")
+        return False
+    checks = [check for record in document["records"] for check in record["checks"]]
+    wrong = sum(not check["passed"] for check in checks)
+    print(f"{mpi.name}: {document['tool']['build']['mpi']}, {document['run']['ranks']} ranks, "
+          f"{len(document['records'])} records, {len(checks)} checks, {wrong} wrong", flush=True)
+    right = bool(checks) and wrong == 0 and document["run"]["ranks"] == 4
+    if mpi.compiler is None:
+        print("  not compared: no compiler of this MPI")
+        return right
+    return (rounds == 0 or compare(mpi, binary, rounds, folder)) and right
+
+
 def main():
     binary, rounds, folder = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
-    failed, compared = False, 0
+    failed, comparable = False, False
     for mpi in installations(folder):
-        document, why = measured(mpi, 4, binary, folder, "--op", "all_reduce,alltoall", "--size", "64,1K,1M", "--duration", "50ms")
-        if document is None:
-            print(f"{mpi.name}: {why}")
-            failed = True
-            continue
-        checks = [check for record in document["records"] for check in record["checks"]]
-        wrong = sum(not check["passed"] for check in checks)
-        failed = failed or wrong > 0 or not checks or document["run"]["ranks"] != 4
-        print(f"{mpi.name}: {document['tool']['build']['mpi']}, {document['run']['ranks']} ranks, "
-              f"{len(document['records'])} records, {len(checks)} checks, {wrong} wrong")
-        if mpi.compiler is None:
-            print("  not compared: no compiler of this MPI")
-        elif rounds > 0:
-            compared += 1
-            failed = not compare(mpi, binary, rounds, folder) or failed
-    if rounds > 0 and compared == 0:
+        failed = not tried(mpi, binary, rounds, folder) or failed
+        comparable = comparable or mpi.compiler is not None
+    with slurm_of_two() as (slurm, reason):
+        if slurm is None:
+            print(f"srun: {reason}")
+        else:
+            failed = not tried(Srun(slurm), binary, rounds, folder) or failed
+    if rounds > 0 and not comparable:
         print("FAILED: no MPI could be compared with a plain loop")
-    return failed or (rounds > 0 and compared == 0)
+    return failed or (rounds > 0 and not comparable)
 
 
 if __name__ == "__main__":
