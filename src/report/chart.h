@@ -74,9 +74,9 @@ struct TimeEvent {
 };
 
 struct TimelineChart {
-  std::vector<TimePanel> panels;  // one above the other, with the same time axis
-  std::vector<TimeEvent> events = {};
-  std::string x_label = {};  // where the axis counts something else than seconds
+  std::vector<TimePanel> panels;       // one above the other, with the same time axis
+  std::vector<TimeEvent> events = {};  // in order of time
+  std::string x_label = {};            // where the axis counts something else than seconds
 };
 
 struct WaterfallStep {

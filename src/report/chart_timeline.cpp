@@ -61,6 +61,22 @@ void draw_panel(Svg& svg, const TimePanel& panel, const Plot& plot, const Scale&
   }
 }
 
+// A line an event, and its label beside it unless that would lie over an earlier one.
+void draw_events(Svg& svg, const std::vector<TimeEvent>& events, const Plot& plot, const Scale& x) {
+  constexpr double kGap = 4;
+  double written_to = plot.left;
+  for (const TimeEvent& event : events) {
+    const double at = x(event.at);
+    svg.line({at, 10}, {at, plot.bottom}, "event");
+    const std::string label = fit_label(event.label, 260);
+    const double width = label_width(label);
+    const bool to_left = at + width + kGap > plot.right;
+    if ((to_left ? at - kGap - width : at) < written_to) continue;
+    svg.text({to_left ? at - kGap : at + kGap, 14}, label, "note", to_left ? "end" : "start");
+    written_to = to_left ? at : at + kGap + width;
+  }
+}
+
 }  // namespace
 
 double timeline_height(const TimelineChart& chart) {
@@ -83,13 +99,7 @@ std::string draw_timeline(const TimelineChart& chart, Svg svg) {
                 axis_unit(time.high, "seconds"));
   else
     draw_x_axis(svg, all, x, round_ticks(time.low, time.high, 6), {1, chart.x_label});
-  for (const TimeEvent& event : chart.events) {
-    const double at = x(event.at);
-    const std::string label = fit_label(event.label, 260);
-    const bool to_left = at + label_width(label) + 4 > all.right;
-    svg.line({at, 10}, {at, bottom}, "event");
-    svg.text({to_left ? at - 4 : at + 4, 14}, label, "note", to_left ? "end" : "start");
-  }
+  draw_events(svg, chart.events, all, x);
   return svg.str();
 }
 

@@ -1,7 +1,8 @@
 #include "report/timeline.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -21,22 +22,59 @@ struct Recorded {
 
 struct AllSeries {
   std::vector<std::pair<std::string, std::vector<Recorded>>> by_name;  // in order of appearance
-  std::vector<Recorded> counters;
+  std::vector<Recorded> counters;  // those of which it is known when they grew
+  bool counters_read = false;
+  std::vector<std::string> grown = {};  // the others that grew: "node01: name +2"
 };
 
 bool usable(const Series& series) {
   return series.at.size() == series.values.size() && series.at.size() >= 2;
 }
 
-AllSeries series_of(const Campaign& campaign, const Step& step) {
+// A counter is what the record has before and after it, too.
+bool is_counter(const Record& record, const Series& series) {
+  return std::ranges::any_of(record.telemetry.deltas, [&](const Delta& d) {
+    return d.name == series.name && d.entity == series.entity;
+  });
+}
+
+bool has_series(const Record& record, const Delta& delta) {
+  return std::ranges::any_of(record.telemetry.series, [&](const Series& s) {
+    return s.name == delta.name && s.entity == delta.entity && usable(s) &&
+           s.values.back() > s.values.front();
+  });
+}
+
+std::string growth(const Entity& entity, const std::string& name, double by, const Texts& t) {
+  return fmt::format("{}: {} +{:g}", entity_name(entity), metric_name(name, t), by);
+}
+
+// Others count work: requests, bytes, energy.
+bool counts_faults(std::string_view name) {
+  return std::ranges::any_of(
+      std::array{"_errors", "throttle", "thermal", "temperature_time", "ecc_", "replays"},
+      [&](const char* word) { return name.find(word) != name.npos; });
+}
+
+void add_deltas(const Record& record, const Texts& t, AllSeries& out) {
+  for (const Delta& d : record.telemetry.deltas) {
+    if (!counts_faults(d.name)) continue;
+    out.counters_read = true;
+    if (d.after > d.before && !has_series(record, d))
+      out.grown.push_back(growth(record.entities.at(d.entity), d.name, d.after - d.before, t));
+  }
+}
+
+AllSeries series_of(const Campaign& campaign, const Step& step, const Texts& t) {
   AllSeries out;
   for (const Job& job : campaign.jobs) {
     if (job.step != step.id || !job.document) continue;
     for (const Record& record : job.document->records) {
+      add_deltas(record, t, out);
       for (const Series& series : record.telemetry.series) {
         if (!usable(series)) continue;
         const Recorded one{&series, &record.entities.at(series.entity)};
-        if (series.unit == "count") {
+        if (is_counter(record, series)) {
           out.counters.push_back(one);
           continue;
         }
@@ -97,8 +135,7 @@ std::vector<TimeEvent> events_of(const std::vector<Recorded>& counters, const Te
     const Series& s = *one.series;
     for (size_t i = 1; i < s.values.size(); ++i) {
       if (!(s.values[i] > s.values[i - 1])) continue;
-      out.push_back({s.at[i], fmt::format("{}: {} +{:g}", entity_name(*one.entity),
-                                          metric_name(s.name, t), s.values[i] - s.values[i - 1])});
+      out.push_back({s.at[i], growth(*one.entity, s.name, s.values[i] - s.values[i - 1], t)});
     }
   }
   std::ranges::stable_sort(out, {}, &TimeEvent::at);
@@ -107,11 +144,21 @@ std::vector<TimeEvent> events_of(const std::vector<Recorded>& counters, const Te
   return out;
 }
 
+// What the counters did: grew where lines stand, or at some time, or not, or none was read.
+std::string about_counters(const AllSeries& series, size_t events, const Texts& t) {
+  if (!series.counters_read) return t("chart.timeline.no_counters");
+  std::string out = events == 0 ? "" : t.count("chart.timeline.events", events);
+  if (!series.grown.empty())
+    out += (out.empty() ? "" : t.gap()) +
+           t("chart.timeline.grew", name_list(series.grown, kMaxEvents, t));
+  return out.empty() ? t("chart.timeline.no_events") : out;
+}
+
 }  // namespace
 
 std::optional<Figure> timeline_figure(const ReportInput& in, const Step& step) {
   const Texts& t = in.t;
-  const AllSeries series = series_of(in.campaign, step);
+  const AllSeries series = series_of(in.campaign, step, t);
   if (series.by_name.empty()) return std::nullopt;
   TimelineChart chart;
   std::vector<std::string> names;
@@ -123,8 +170,7 @@ std::optional<Figure> timeline_figure(const ReportInput& in, const Step& step) {
   chart.events = events_of(series.counters, t, events);
   std::string caption = t.count("chart.timeline.caption", series.by_name.front().second.size(),
                                 name_list(names, 6, t));
-  caption += t.gap() + (events == 0 ? t("chart.timeline.no_events")
-                                    : t.count("chart.timeline.events", events));
+  caption += t.gap() + about_counters(series, events, t);
   return Figure{std::move(chart), t("chart.timeline.title", step.id), std::move(caption)};
 }
 

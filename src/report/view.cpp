@@ -67,6 +67,9 @@ std::string domain_name(const std::string& domain, const Texts& t) {
 std::string metric_name(const std::string& metric, const Texts& t) {
   const std::string id = "metric." + metric;
   if (has_text(id)) return t(id);
+  // Which sensor it is stands behind the name: "corrected_memory_errors mc0".
+  if (const size_t blank = metric.find(' '); blank != std::string::npos)
+    return metric_name(metric.substr(0, blank), t) + metric.substr(blank);
   std::string out = metric;
   std::ranges::replace(out, '_', ' ');
   return out;

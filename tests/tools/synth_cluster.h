@@ -289,7 +289,7 @@ class Cluster {
     }
     out.telemetry.series.push_back(std::move(temperature));
     out.telemetry.series.push_back(std::move(clock));
-    out.telemetry.deltas.push_back({.name = "thermal_throttle_seconds",
+    out.telemetry.deltas.push_back({.name = "thermal_seconds",
                                     .unit = "seconds",
                                     .entity = e,
                                     .before = 0,

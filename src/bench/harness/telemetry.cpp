@@ -56,7 +56,7 @@ void TelemetrySampler::take() {
   const double at = monotonic_seconds() - start_;
   last_ = sensors_.read();
   for (size_t i = 0; i < series_.size(); ++i) {
-    if (last_[i] && !sensors_.sensors()[i].counter) series_[i].add(at, *last_[i]);
+    if (last_[i]) series_[i].add(at, *last_[i]);
   }
 }
 
@@ -65,14 +65,13 @@ void TelemetrySampler::stop(Record& record, const std::string& host) {
   take();
   for (size_t i = 0; i < series_.size(); ++i) {
     const Sensor& s = sensors_.sensors()[i];
-    if (s.counter) {
-      if (first_[i] && last_[i] && *last_[i] >= *first_[i])
-        record.telemetry.deltas.push_back(
-            {s.name, s.unit, record.entity({host, s.kind, s.id}), *first_[i], *last_[i]});
-    } else {
-      record.telemetry.series.push_back({s.name, s.unit, record.entity({host, s.kind, s.id}),
-                                         series_[i].at(), series_[i].values()});
-    }
+    if (s.counter && (!first_[i] || !last_[i] || *last_[i] < *first_[i])) continue;
+    const size_t entity = record.entity({host, s.kind, s.id});
+    if (s.counter)
+      record.telemetry.deltas.push_back({s.name, s.unit, entity, *first_[i], *last_[i]});
+    if (!s.counter || *last_[i] > *first_[i])
+      record.telemetry.series.push_back(
+          {s.name, s.unit, entity, series_[i].at(), series_[i].values()});
   }
 }
 

@@ -37,7 +37,8 @@ class TelemetrySampler {
   TelemetrySampler& operator=(const TelemetrySampler&) = delete;
 
   // Takes a last reading, ends the thread and adds what was seen to the record: series of values
-  // with seconds since construction, deltas of counters. A counter that went backwards is left out.
+  // with seconds since construction, deltas of counters, and series of those that grew. A counter
+  // that went backwards is left out.
   void stop(Record& record, const std::string& host);
 
  private:

@@ -81,24 +81,30 @@ TEST_CASE("a bare machine has no sensors, not zeros") {
   CHECK(HostSensors(tree.fs()).sensors().empty());
 }
 
-TEST_CASE("series carry values over time, counters a difference") {
+TEST_CASE("series carry values over time, counters a difference, and a series where they grew") {
   const Tree tree;
   tree.put("proc/loadavg", "1.50 0.70 0.30 2/345 6789");
   tree.put("sys/devices/system/cpu/cpu3/thermal_throttle/core_throttle_count", "17");
   tree.put("sys/devices/system/cpu/cpu4/thermal_throttle/core_throttle_count", "9");
+  tree.put("sys/devices/system/cpu/cpu5/thermal_throttle/core_throttle_count", "3");
   TelemetrySampler sampler(tree.fs(), 0.02);
   std::this_thread::sleep_for(std::chrono::milliseconds(120));
   tree.put("sys/devices/system/cpu/cpu3/thermal_throttle/core_throttle_count", "21");
   tree.put("sys/devices/system/cpu/cpu4/thermal_throttle/core_throttle_count", "2");  // reset
   Record record;
   sampler.stop(record, "n1");
-  REQUIRE(record.telemetry.series.size() == 1);
-  const Series& load = record.telemetry.series[0];
+  REQUIRE(record.telemetry.series.size() == 2);
+  const Series& grown = record.telemetry.series[0];
+  CHECK(grown.name == "core_throttle_count");
+  CHECK(grown.values.front() == 17);
+  CHECK(grown.values.back() == 21);
+  const Series& load = record.telemetry.series[1];
   CHECK(load.values.size() >= 3);
   CHECK(load.values.size() == load.at.size());
   CHECK(load.values.front() == 1.5);
   CHECK(load.at.back() > load.at.front());
-  REQUIRE(record.telemetry.deltas.size() == 1);
+  REQUIRE(record.telemetry.deltas.size() == 2);
+  CHECK(record.telemetry.deltas[1].before == record.telemetry.deltas[1].after);
   CHECK(record.telemetry.deltas[0].before == 17);
   CHECK(record.telemetry.deltas[0].after == 21);
   const Entity& e = record.entities[record.telemetry.deltas[0].entity];

@@ -69,6 +69,18 @@ TEST_CASE("the time axis names its unit also where the last round number lies be
   CHECK(svg.find(">12") == std::string::npos);
 }
 
+TEST_CASE("labels of events do not lie over one another, and every event has its line") {
+  TimelineChart chart{.panels = {{"clock", "hertz", {{{{0, 3e9}, {10, 3e9}}, true}}}}};
+  chart.events = {{3, "node01: throttled +1"}, {3.5, "node02: throttled +1"}, {9.9, "node03: +1"}};
+  const std::string svg = draw(chart, "t", "t", "d");
+  CHECK(svg.find("node01: throttled") != std::string::npos);
+  CHECK(svg.find("node02: throttled") == std::string::npos);
+  CHECK(svg.find("node03: +1") != std::string::npos);
+  size_t lines = 0;
+  for (size_t at = 0; (at = svg.find("class=\"event\"", at)) != std::string::npos; ++at) ++lines;
+  CHECK(lines == 3);
+}
+
 TEST_CASE("labels are shortened by whole characters") {
   CHECK(fit_label("node01", 100) == "node01");
   CHECK(fit_label("a-very-long-host-name", 63) == "a-very-lo…");

@@ -183,6 +183,7 @@ Record burn_record(const std::string& host, double clock, double celsius, int se
     throttled.values.push_back(hot ? 1 : 0);
   }
   r.telemetry.series = {hertz, heat, throttled};
+  r.telemetry.deltas = {{"throttle_events", "count", self, 0, throttled.values.back()}};
   r.checks.push_back({.name = "bitwise", .passed = true, .entity = self});
   return r;
 }
