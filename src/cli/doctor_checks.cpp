@@ -76,7 +76,7 @@ DoctorCheck nccl_library(const DoctorFacts& f) {
   constexpr const char* id = "nccl";
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
   if (f.nccl_library.empty())
-    return warned(id, said("doctor.no_nccl", f.gpus), said("doctor.give_nccl"));
+    return warned(id, said("doctor.no_nccl", f.gpus, f.no_nccl), said("doctor.give_nccl"));
   return good(id, said("doctor.nccl", f.nccl_library));
 }
 

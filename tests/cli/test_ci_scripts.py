@@ -1,4 +1,5 @@
 """Every script of ci/ says what it is for when asked, and does nothing else."""
+import contextlib
 import importlib.util
 import os
 import subprocess
@@ -192,6 +193,7 @@ def any_mpi(tmp_path, monkeypatch, times, compiler):
         (tmp_path / name).chmod(0o755)
     made_up = module.Mpi("Made up", [str(tmp_path / "launcher")], str(tmp_path / compiler))
     monkeypatch.setattr(module, "installations", lambda folder: [made_up])
+    monkeypatch.setattr(module, "slurm_of_two", lambda: contextlib.nullcontext((None, "not here")))
     monkeypatch.setattr(sys, "argv", ["any_mpi.py", "clusterbench", "3", str(tmp_path)])
     return int(module.main())
 
@@ -201,13 +203,14 @@ def test_a_median_above_the_limit_over_a_plain_loop_fails(tmp_path, monkeypatch,
     assert any_mpi(tmp_path, monkeypatch, times, "mpicc") == code
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Made up: Made up 1.0, 4 ranks, 1 records, 1 checks, 0 wrong"
-    assert len(lines) == 5 and all(f"over a plain loop {times[1]:.3f} [1.000 … {times[2]:.3f}]" in line for line in lines[1:])
-    assert [line.endswith("FAILED: above 1.03") for line in lines[1:]] == [code == 1] * 4
+    assert lines[-1] == "srun: not here"
+    assert len(lines) == 6 and all(f"over a plain loop {times[1]:.3f} [1.000 … {times[2]:.3f}]" in line for line in lines[1:-1])
+    assert [line.endswith("FAILED: above 1.03") for line in lines[1:-1]] == [code == 1] * 4
 
 
 def test_where_no_mpi_has_a_compiler_nothing_is_compared_and_that_fails(tmp_path, monkeypatch, capsys):
     assert any_mpi(tmp_path, monkeypatch, [9.0], "none") == 1
-    assert capsys.readouterr().out.splitlines()[1:] == ["  not compared: no compiler of this MPI",
+    assert capsys.readouterr().out.splitlines()[1:] == ["  not compared: no compiler of this MPI", "srun: not here",
                                                          "FAILED: no MPI could be compared with a plain loop"]
 
 

@@ -55,7 +55,9 @@ def test_without_a_launcher_only_this_host_can_be_measured(tmp_path):
 def test_nccl_is_opened_where_there_are_gpus(library, state):
     _, found = document(env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
                              "CLUSTERBENCH_NCCL_LIBRARY": str(library)})
-    assert states(found["hosts"][0])["nccl"] == state
+    check, = [c for c in found["hosts"][0]["checks"] if c["id"] == "nccl"]
+    assert check["state"] == state
+    assert ("/nonexistent/libnccl.so" in check["seen"]) == (state == "warn")
 
 
 @pytest.mark.parametrize("listed, state", [("none pmi2 pmix", "ok"), ("none cray_shasta", "warn")])

@@ -1,6 +1,7 @@
 #include "bench/harness/telemetry.h"
 
 #include <chrono>
+#include <utility>
 
 #include "core/clock.h"
 
@@ -54,10 +55,16 @@ void TelemetrySampler::loop() {
 
 void TelemetrySampler::take() {
   const double at = monotonic_seconds() - start_;
-  last_ = sensors_.read();
+  const std::vector<std::optional<double>> before = std::exchange(last_, sensors_.read());
   for (size_t i = 0; i < series_.size(); ++i) {
-    if (last_[i]) series_[i].add(at, *last_[i]);
+    if (!last_[i]) continue;
+    if (sensors_.sensors()[i].counter) {
+      if (!before[i] || *before[i] == *last_[i]) continue;
+      series_[i].add(last_at_, *before[i]);
+    }
+    series_[i].add(at, *last_[i]);
   }
+  last_at_ = at;
 }
 
 void TelemetrySampler::stop(Record& record, const std::string& host) {
@@ -69,7 +76,7 @@ void TelemetrySampler::stop(Record& record, const std::string& host) {
     const size_t entity = record.entity({host, s.kind, s.id});
     if (s.counter)
       record.telemetry.deltas.push_back({s.name, s.unit, entity, *first_[i], *last_[i]});
-    if (!s.counter || *last_[i] > *first_[i])
+    if (!s.counter || !series_[i].at().empty())
       record.telemetry.series.push_back(
           {s.name, s.unit, entity, series_[i].at(), series_[i].values()});
   }

@@ -37,8 +37,8 @@ class TelemetrySampler {
   TelemetrySampler& operator=(const TelemetrySampler&) = delete;
 
   // Takes a last reading, ends the thread and adds what was seen to the record: series of values
-  // with seconds since construction, deltas of counters, and series of those that grew. A counter
-  // that went backwards is left out.
+  // with seconds since construction, deltas of counters, and of those that grew the readings before
+  // and after each change. A counter that went backwards is left out.
   void stop(Record& record, const std::string& host);
 
  private:
@@ -49,6 +49,7 @@ class TelemetrySampler {
   HostSensors sensors_;
   double period_;
   double start_;
+  double last_at_ = 0;  // when last_ was read, in seconds since start_
   std::vector<std::optional<double>> first_;
   std::vector<std::optional<double>> last_;
   std::vector<BoundedSeries> series_;

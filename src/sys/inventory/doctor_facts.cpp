@@ -93,9 +93,16 @@ void read_processors(DoctorFacts& facts) {
 
 void read_nccl(DoctorFacts& facts) {
   if (facts.gpus == 0) return;
-  const auto opened = nccl::Library::open();
-  if (const auto* library = std::get_if<nccl::Library>(&opened))
+  using Opened = std::variant<nccl::Library, Said>;
+  const auto opened = call_with_deadline<Opened>(kPatience, [] { return nccl::Library::open(); });
+  if (!opened) {
+    facts.no_nccl = "NCCL does not open within 5 s";
+  } else if (const auto* library = std::get_if<nccl::Library>(&*opened)) {
     facts.nccl_library = library->name();
+  } else {
+    const std::string why = std::get<Said>(*opened).text();
+    facts.no_nccl = why.substr(0, why.find("; next: "));  // the check has a next step of its own
+  }
 }
 
 void read_srun(DoctorFacts& facts) {

@@ -26,7 +26,8 @@ struct DoctorFacts {
   size_t gpus = 0;
   bool nvml_library = false;
   bool cuda_library = false;
-  std::string nccl_library = {};  // its name and version; empty: none opens
+  std::string nccl_library = {};  // its name and version; empty: none can be used
+  std::string no_nccl = {};       // why
   int cpus_online = 0;
   int cpus_allowed = 0;
   std::optional<double> cpu_quota = {};  // of the cgroup, in processors; nothing: no limit

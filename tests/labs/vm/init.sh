@@ -26,6 +26,7 @@ if ! in_order; then
   for drive in $drives; do echo "$drive" >/sys/bus/pci/drivers/nvme/unbind; done
   for drive in $drives; do echo "$drive" >/sys/bus/pci/drivers/nvme/bind; done
   settled
+  in_order || echo "vm lab: the NVMe drives are not in the order of their places"
 fi
 mount -t 9p -o trans=virtio,version=9p2000.L,ro,msize=262144,cache=loose host /lower
 mount -t tmpfs -o size=1g tmpfs /upper

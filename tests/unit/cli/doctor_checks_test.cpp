@@ -113,6 +113,7 @@ TEST_CASE("NCCL is missed where there are GPUs, and only there") {
   const auto without = [](size_t gpus) {
     return after("nccl", [=](DoctorFacts& f) {
       f.nccl_library = "";
+      f.no_nccl = "too old";
       f.gpus = gpus;
     });
   };

@@ -171,7 +171,7 @@ Record burn_record(const std::string& host, double clock, double celsius, int se
       {"passes_per_second", "count per second", Better::higher, self, around(41, 0.01, 60, seed)});
   Series hertz{"clock_hertz", "hertz", self};
   Series heat{"temperature_celsius", "celsius", self};
-  Series throttled{"throttle_events", "count", self};
+  Series throttled{"core_throttle_count", "count", self};
   for (int i = 0; i <= 120; ++i) {
     const double at = i * 5.0;
     const bool hot = seed == 3 && i > 70;
@@ -183,7 +183,7 @@ Record burn_record(const std::string& host, double clock, double celsius, int se
     throttled.values.push_back(hot ? 1 : 0);
   }
   r.telemetry.series = {hertz, heat, throttled};
-  r.telemetry.deltas = {{"throttle_events", "count", self, 0, throttled.values.back()}};
+  r.telemetry.deltas = {{"core_throttle_count", "count", self, 0, throttled.values.back()}};
   r.checks.push_back({.name = "bitwise", .passed = true, .entity = self});
   return r;
 }
