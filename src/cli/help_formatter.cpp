@@ -8,7 +8,7 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   constexpr std::string_view kMark = "{false}";
   std::string name = make_option_name(option, is_positional);
   if (const size_t at = name.find(kMark); at != std::string::npos) name.erase(at, kMark.size());
-  const bool is_flag = option->get_type_size() == 0;  // CLI11 2.4 gives it a default of 0
+  const bool is_flag = option->get_items_expected_max() == 0;  // CLI11 2.4 shows its 0
   std::string line = "  " + name + (is_flag ? "" : make_option_opts(option));
   const size_t column = get_column_width(), used = display_width(line);
   const std::string text = make_option_desc(option);

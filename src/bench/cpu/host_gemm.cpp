@@ -77,7 +77,7 @@ Opened from_cblas(const std::string& library,
 
 template <typename In, typename Out, typename Function>
 std::function<void(const GemmData&)> bound(Function f) {
-  return [f](const GemmData& d) {
+  return [f = std::move(f)](const GemmData& d) {
     f(d.shape(), static_cast<const In*>(d.a()), static_cast<const In*>(d.b()),
       static_cast<Out*>(d.c()));
   };
