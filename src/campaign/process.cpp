@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "campaign/inherited.h"
 #include "core/error.h"
+#include "core/inherited.h"
 
 namespace cb {
 namespace {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/inherited.h"
 #include "sys/os/child_process.h"
 
 namespace cb {
@@ -69,31 +70,12 @@ std::vector<std::string> start_command(const StartRequest& r) {
 }
 
 std::vector<std::string> start_environment(const std::map<std::string, std::string>& set) {
-  return child_environment({"OMPI_COMM",
-                            "OMPI_UNIVERSE",
-                            "OMPI_APP",
-                            "OMPI_NUM",
-                            "OMPI_FIRST",
-                            "OMPI_FILE",
-                            "OMPI_ARGV",
-                            "OMPI_COMMAND",
-                            "OMPI_MCA_ess",
-                            "OMPI_MCA_orte",
-                            "OMPI_MCA_pmix",
-                            "OMPI_MCA_initial",
-                            "OMPI_MCA_shmem_RUNTIME",
-                            "OMPI_MCA_mpi_oversubscribe",
-                            "PMIX_",
-                            "PMI_",
-                            "PRTE_",
-                            "HYDI_",
-                            "HYDRA_",
-                            "MPI_LOCAL",
-                            "SLURM_PMI",
-                            "SLURM_CPU_BIND",
-                            "SLURM_DISTRIBUTION",
-                            "SLURM_STEP_"},
-                           set);
+  // The job's own placement, too, is not that of the program.
+  std::vector<std::string> dropped{
+      "OMPI_MCA_pmix", "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_mpi_oversubscribe",
+      "SLURM_PMI",     "SLURM_CPU_BIND",         "SLURM_DISTRIBUTION"};
+  for (const std::string_view name : process_variables()) dropped.emplace_back(name);
+  return child_environment(dropped, set);
 }
 
 std::vector<std::string> filled(const std::vector<std::string>& arguments,

@@ -97,17 +97,23 @@ TEST_CASE("mpirun is told apart by its version") {
 TEST_CASE("what a launcher left in the environment is not handed on, what the user set is") {
   ::setenv("OMPI_COMM_WORLD_RANK", "3", 1);
   ::setenv("PMIX_RANK", "3", 1);
+  ::setenv("PMIX_GDS_MODULE", "shmem2,hash", 1);
   ::setenv("OMPI_MCA_btl", "tcp,self", 1);
+  ::setenv("PRTE_MCA_plm_ssh_agent", "/opt/agent", 1);
   const auto environment = start_environment({{"OMP_NUM_THREADS", "4"}});
   ::unsetenv("OMPI_COMM_WORLD_RANK");
   ::unsetenv("PMIX_RANK");
+  ::unsetenv("PMIX_GDS_MODULE");
   ::unsetenv("OMPI_MCA_btl");
+  ::unsetenv("PRTE_MCA_plm_ssh_agent");
   const auto has = [&](const std::string& entry) {
     return std::find(environment.begin(), environment.end(), entry) != environment.end();
   };
   CHECK_FALSE(has("OMPI_COMM_WORLD_RANK=3"));
   CHECK_FALSE(has("PMIX_RANK=3"));
+  CHECK_FALSE(has("PMIX_GDS_MODULE=shmem2,hash"));
   CHECK(has("OMPI_MCA_btl=tcp,self"));
+  CHECK(has("PRTE_MCA_plm_ssh_agent=/opt/agent"));
   CHECK(has("OMP_NUM_THREADS=4"));
 }
 

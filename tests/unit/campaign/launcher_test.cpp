@@ -7,8 +7,8 @@
 #include <doctest/doctest.h>
 
 #include "campaign/command_line.h"
-#include "campaign/inherited.h"
 #include "campaign/plan.h"
+#include "core/inherited.h"
 
 using namespace cb;
 
@@ -147,12 +147,13 @@ TEST_CASE("without a launcher the program is started as it is") {
 }
 
 TEST_CASE("what tells of a launched process is not handed to jobs, and a user's settings are") {
-  for (const char* name :
-       {"OMPI_COMM_WORLD_RANK", "OMPI_UNIVERSE_SIZE", "OMPI_MCA_ess_base_vpid", "PMIX_RANK",
-        "PMIX_SERVER_URI3", "PMI_RANK", "PMI_FD", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"})
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_UNIVERSE_SIZE", "OMPI_MCA_ess_base_vpid",
+                           "PMIX_RANK", "PMIX_SERVER_URI3", "PMIX_GDS_MODULE", "PRTE_SHARED_FS",
+                           "PMI_RANK", "PMI_FD", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"})
     CHECK_MESSAGE(tells_of_process(name), name);
-  for (const char* name : {"OMPI_MCA_btl", "OMPI_ALLOW_RUN_AS_ROOT", "PMIX_MCA_gds", "SLURM_JOB_ID",
-                           "SLURM_NODELIST", "HYDRA_BOOTSTRAP", "I_MPI_FABRICS", "PATH"})
+  for (const char* name :
+       {"OMPI_MCA_btl", "OMPI_ALLOW_RUN_AS_ROOT", "PMIX_MCA_gds", "PRTE_MCA_plm_ssh_agent",
+        "SLURM_JOB_ID", "SLURM_NODELIST", "HYDRA_BOOTSTRAP", "I_MPI_FABRICS", "PATH"})
     CHECK_FALSE_MESSAGE(tells_of_process(name), name);
 }
 

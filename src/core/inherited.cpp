@@ -1,4 +1,4 @@
-#include "campaign/inherited.h"
+#include "core/inherited.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,8 @@
 namespace cb {
 namespace {
 
-// The beginnings of such names. Users themselves set other names of OMPI_MCA_, PMIX_MCA_, HYDRA_
-// and SLURM_.
-constexpr std::array<std::string_view, 42> kBeginnings{"OMPI_COMM_WORLD_",
+// Users themselves set other names of OMPI_MCA_, PMIX_MCA_, PRTE_MCA_, HYDRA_ and SLURM_.
+constexpr std::array<std::string_view, 47> kBeginnings{"OMPI_COMM_WORLD_",
                                                        "OMPI_APP_CTX_",
                                                        "OMPI_ARGV",
                                                        "OMPI_COMMAND",
@@ -38,7 +37,12 @@ constexpr std::array<std::string_view, 42> kBeginnings{"OMPI_COMM_WORLD_",
                                                        "PMIX_VERSION",
                                                        "PMIX_BFROP_",
                                                        "PMIX_DSTORE_",
+                                                       "PMIX_GDS_MODULE",
+                                                       "PMIX_SECURITY_MODE",
+                                                       "PMIX_PARAM_FILE_PASSED",
+                                                       "PMIX_SYSTEM_TMPDIR",
                                                        "PRTE_LAUNCHED",
+                                                       "PRTE_SHARED_FS",
                                                        "PMI_",
                                                        "MPI_LOCALNRANKS",
                                                        "MPI_LOCALRANKID",
@@ -52,6 +56,8 @@ constexpr std::array<std::string_view, 42> kBeginnings{"OMPI_COMM_WORLD_",
                                                        "FLUX_JOB_SIZE"};
 
 }  // namespace
+
+std::span<const std::string_view> process_variables() { return kBeginnings; }
 
 bool tells_of_process(std::string_view variable) {
   return std::ranges::any_of(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace cb {
@@ -9,5 +10,8 @@ namespace cb {
 // itself runs in such a process, or in a shell of one, hands none of them on, since its jobs are
 // others. Variables that a user sets for a launcher are not among them.
 bool tells_of_process(std::string_view variable);
+
+// The beginnings of the names of such variables.
+std::span<const std::string_view> process_variables();
 
 }  // namespace cb
