@@ -54,6 +54,14 @@ bool names_killed_rank(std::string_view line) {
          line.find("Exited with exit code") == std::string_view::npos;
 }
 
+// The host in such a line.
+std::string host_of_killed(const std::string& line) {
+  constexpr std::string_view node = " on node ", srun = "srun: error: ";
+  const size_t at = line.find(node);
+  const size_t begin = at != std::string::npos ? at + node.size() : srun.size();
+  return line.substr(begin, line.find_first_of(" :", begin) - begin);
+}
+
 // "  not there : n2 rank 3: its connection broke": which rank, behind a line that says what
 // happened.
 constexpr std::string_view kNotThere = "  not there : ";
@@ -64,6 +72,7 @@ class Complaint {
  public:
   void take(const std::string& line) {
     if (line.find_first_not_of(' ') == std::string::npos) return;
+    if (killed_.ends_with(" exited on")) killed_ += " " + line;  // Open MPI 5 breaks the line there
     if (line.find_first_not_of(" -*=") == std::string::npos) {
       in_warning_ = false;
       after_rule_ = true;
@@ -102,9 +111,13 @@ class LogWords {
     if (!own_.empty()) return own_;
     return advice_.empty() ? complaint_.text() : advice_;
   }
-  // Of a rank that was killed: the launcher knows which one where no other line names it.
+  // Of a rank that was killed: the launcher knows which one. A rank that outlived it may name
+  // another, which Open MPI 5 ended in the meantime.
   std::string text_of_killed() const {
-    return names_rank(own_) || complaint_.killed().empty() ? text() : complaint_.killed();
+    const std::string& killed = complaint_.killed();
+    if (killed.empty()) return text();
+    const bool same = own_.find(host_of_killed(killed)) != std::string::npos;
+    return names_rank(own_) && same ? own_ : killed;
   }
 
  private:

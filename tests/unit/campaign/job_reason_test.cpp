@@ -168,6 +168,20 @@ Document naming_n2() {
 
 }  // namespace
 
+TEST_CASE(
+    "the launcher's word on who was killed counts more than that of a rank which lost others") {
+  const std::string prterun =
+      "prterun noticed that process rank 3 with PID 7 on node n4 exited on\nsignal 9 (Killed).\n";
+  const std::string lost =
+      "clusterbench train: n3 rank 2: rank 0 on n1 is gone: its connection broke\n";
+  CHECK(reason_of_killed(lost + prterun) ==
+        ": prterun noticed that process rank 3 with PID 7 on node n4 exited on signal 9 (Killed).");
+  CHECK(reason_of_killed("clusterbench train: n3 rank 2: rank 3 on n4 is gone\n" + prterun) ==
+        ": clusterbench train: n3 rank 2: rank 3 on n4 is gone");
+  CHECK(reason_of_killed(lost + "srun: error: n4: task 3: Killed\n") ==
+        ": srun: error: n4: task 3: Killed");
+}
+
 TEST_CASE("of a rank that was killed the partial document says which, and on which host") {
   const Document named = naming_n2();
   CHECK(reason_of_killed("clusterbench fake: a rank was lost\n", &named) ==
@@ -202,8 +216,8 @@ TEST_CASE("of a rank that was killed the log says which where no document does")
   CHECK(reason_of_killed("srun: error: n1: tasks 0-2: Exited with exit code 1\n"
                          "srun: error: n2: task 3: Out Of Memory\n") ==
         ": srun: error: n2: task 3: Out Of Memory");
-  CHECK(reason_of_killed("clusterbench fake: n1 rank 1: broke\n" + kMpirun) ==
-        ": clusterbench fake: n1 rank 1: broke");
+  CHECK(reason_of_killed("clusterbench fake: n2 rank 3: broke\n" + kMpirun) ==
+        ": clusterbench fake: n2 rank 3: broke");
   CHECK(reason_of_killed(lost) == ": clusterbench fake: a rank was lost");
   CHECK(reason_of_killed("process rank 3 is slow\n") == ": process rank 3 is slow");
 }
