@@ -83,8 +83,10 @@ def test_a_killed_host_is_named_and_the_others_results_are_kept(hosts, clusterbe
     killed = time.monotonic()
     _, err = job.communicate(timeout=60)
     # The mpirun of Open MPI 5.0.7 says so and ends with 0: a script has to look at the document, as `run` and `gate` do.
-    assert job.returncode != 0 or "PRTE has lost communication" in err, err
+    prrte = "PRTE has lost communication" in err
+    assert job.returncode != 0 or prrte, err
     assert time.monotonic() - killed < 45  # long before the stall limit
-    assert f"not there : {victim} rank 3: its connection broke" in err
+    # It also ends the other ranks at once, mostly before they can tell what they saw.
+    assert f"not there : {victim} rank 3: its connection broke" in err or (prrte and f"on node {victim}" in err), err
     first_size_is_kept(json.loads(out.read_text()), f"{victim} rank 3")
     nothing_left(hosts)

@@ -197,14 +197,18 @@ class VmLab:
 
 
 # What Open MPI needs in the guest, and what keeps it from loading components that it would not choose anyway. When a rank
-# ends with a code other than 0, mpirun waits twice for odls_base_sigkill_timeout, 1 s unless set.
+# ends with a code other than 0, the mpirun of version 4 waits twice for odls_base_sigkill_timeout, 1 s unless set.
 OPEN_MPI = """
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export PMIX_MCA_psec=native PMIX_MCA_gds=hash
+export PMIX_MCA_psec=native PMIX_MCA_gds=hash OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_pml=ob1 OMPI_MCA_coll=basic,libnbc,self,tuned,inter OMPI_MCA_osc=rdma OMPI_MCA_op=^avx OMPI_MCA_shmem=mmap
-export OMPI_MCA_plm=rsh OMPI_MCA_ras=^slurm,gridengine,simulator OMPI_MCA_schizo=ompi,orte OMPI_MCA_ess=hnp,env,pmi
-export OMPI_MCA_pmix=ext3x OMPI_MCA_rmaps=round_robin OMPI_MCA_odls_base_sigkill_timeout=0
+case $(mpirun --version) in
+  *'Open MPI) 4.'*)
+    export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_rmaps_base_oversubscribe=1
+    export OMPI_MCA_plm=rsh OMPI_MCA_ras=^slurm,gridengine,simulator OMPI_MCA_schizo=ompi,orte OMPI_MCA_ess=hnp,env,pmi
+    export OMPI_MCA_pmix=ext3x OMPI_MCA_rmaps=round_robin OMPI_MCA_odls_base_sigkill_timeout=0 ;;
+  *) export PRTE_MCA_hwloc_default_binding_policy=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe ;;
+esac
 """
 
 # moving DEVICE: waits until a transfer is under way there, at most 60 s.
