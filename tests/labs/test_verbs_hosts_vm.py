@@ -36,6 +36,7 @@ S
 chmod +x /root/agent
 export OMPI_MCA_btl=self,tcp OMPI_MCA_plm_rsh_agent=/root/agent OMPI_MCA_oob_tcp_if_include=mpi0 OMPI_MCA_btl_tcp_if_include=mpi0
 export PRTE_MCA_plm_ssh_agent=/root/agent PRTE_MCA_oob_tcp_if_include=mpi0 PRTE_MCA_hwloc_default_binding_policy=none
+unset PRTE_MCA_rmaps_default_mapping_policy  # it would put all ranks on the first host
 run() {{ # run NAME HOSTS OPTIONS…
   local name=$1 hosts=$2; shift 2
   timeout 100 mpirun --host "$hosts" {BINARY} "$@" --quiet --json "$name.json" >"$name.out" 2>"$name.err"

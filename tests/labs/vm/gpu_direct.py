@@ -78,6 +78,7 @@ cp /proc/stat /root/stat # the hosts share this machine's processors with soft-R
 mount --bind /root/stat /proc/stat
 export OMPI_MCA_btl=self,tcp OMPI_MCA_plm_rsh_agent=/root/agent OMPI_MCA_oob_tcp_if_include=mpi0 OMPI_MCA_btl_tcp_if_include=mpi0
 export PRTE_MCA_plm_ssh_agent=/root/agent PRTE_MCA_oob_tcp_if_include=mpi0 PRTE_MCA_hwloc_default_binding_policy=none
+unset PRTE_MCA_rmaps_default_mapping_policy  # it would put all ranks on the first host
 cat >/root/agent <<'S'
 #!/bin/sh
 export LAB_HOST=$1
