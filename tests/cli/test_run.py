@@ -23,7 +23,7 @@ def two_steps(tmp_path):
     )
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
