@@ -62,6 +62,18 @@ std::string host_of_killed(const std::string& line) {
   return line.substr(begin, line.find_first_of(" :", begin) - begin);
 }
 
+// True if the host is one of the line's words: n1 is not in "n10 rank 3".
+bool names_host(const std::string& line, const std::string& host) {
+  constexpr std::string_view ends = " :,;()";
+  for (size_t at = line.find(host); at != std::string::npos; at = line.find(host, at + 1)) {
+    const size_t end = at + host.size();
+    const bool begins = at == 0 || ends.find(line[at - 1]) != std::string_view::npos;
+    if (begins && (end == line.size() || ends.find(line[end]) != std::string_view::npos))
+      return true;
+  }
+  return false;
+}
+
 // "  not there : n2 rank 3: its connection broke": which rank, behind a line that says what
 // happened.
 constexpr std::string_view kNotThere = "  not there : ";
@@ -116,8 +128,7 @@ class LogWords {
   std::string text_of_killed() const {
     const std::string& killed = complaint_.killed();
     if (killed.empty()) return text();
-    const bool same = own_.find(host_of_killed(killed)) != std::string::npos;
-    return names_rank(own_) && same ? own_ : killed;
+    return names_rank(own_) && names_host(own_, host_of_killed(killed)) ? own_ : killed;
   }
 
  private:

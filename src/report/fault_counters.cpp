@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <tuple>
 
@@ -49,8 +50,8 @@ class Collector {
   }
 
   FaultCounters collected() {
-    for (auto& [key, growth] : timed_) out_.timed.push_back(std::move(growth));
-    for (auto& [key, growth] : untimed_) out_.untimed.push_back(std::move(growth));
+    move_to(out_.timed, timed_);
+    move_to(out_.untimed, untimed_);
     return std::move(out_);
   }
 
@@ -74,8 +75,18 @@ class Collector {
     FaultGrowth& growth = into[{at, entity.host, counter}];
     growth.at = at;
     growth.counter = counter;
-    growth.entities.push_back(entity_name(entity));
-    growth.by = std::max(growth.by, by);
+    const std::string name = entity_name(entity);
+    auto found = std::ranges::find(growth.grew, name, &std::pair<std::string, double>::first);
+    if (found == growth.grew.end()) found = growth.grew.insert(found, {name, 0});
+    found->second += by;
+  }
+
+  static void move_to(std::vector<FaultGrowth>& out, std::map<Key, FaultGrowth>& from) {
+    for (auto& [key, growth] : from) {
+      std::ranges::stable_sort(growth.grew, std::greater{},
+                               &std::pair<std::string, double>::second);
+      out.push_back(std::move(growth));
+    }
   }
 
   FaultCounters out_;

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "judge/campaign_data.h"
@@ -13,8 +14,7 @@ namespace cb {
 struct FaultGrowth {
   double at = 0;  // seconds since its record began; 0 where that is not known
   std::string counter;
-  std::vector<std::string> entities;
-  double by = 0;  // the most of them
+  std::vector<std::pair<std::string, double>> grew = {};  // entity and by how much, the most first
 };
 
 // What the counters of faults did while a step ran.

@@ -93,8 +93,10 @@ TimePanel panel_of(const std::string& name, const std::vector<Recorded>& list, c
 
 // "node01:0 and 7 more: corrected ECC errors +2"
 std::string growth_text(const FaultGrowth& growth, const Texts& t) {
-  return fmt::format("{}: {} +{:g}", name_list(growth.entities, 1, t),
-                     metric_name(growth.counter, t), growth.by);
+  std::vector<std::string> entities;
+  for (const auto& [entity, by] : growth.grew) entities.push_back(entity);
+  return fmt::format("{}: {} +{:g}", name_list(entities, 1, t), metric_name(growth.counter, t),
+                     growth.grew.front().second);
 }
 
 std::string growth_list(const std::vector<FaultGrowth>& list, const Texts& t) {

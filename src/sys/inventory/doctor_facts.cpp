@@ -8,6 +8,7 @@
 #include <sstream>
 #include <variant>
 
+#include <fmt/format.h>
 #include <netdb.h>
 #include <sched.h>
 #include <sys/statvfs.h>
@@ -96,7 +97,7 @@ void read_nccl(DoctorFacts& facts) {
   using Opened = std::variant<nccl::Library, Said>;
   const auto opened = call_with_deadline<Opened>(kPatience, [] { return nccl::Library::open(); });
   if (!opened) {
-    facts.no_nccl = "NCCL does not open within 5 s";
+    facts.no_nccl = fmt::format("NCCL does not open within {} s", kPatience);
   } else if (const auto* library = std::get_if<nccl::Library>(&*opened)) {
     facts.nccl_library = library->name();
   } else {

@@ -178,6 +178,8 @@ TEST_CASE(
         ": prterun noticed that process rank 3 with PID 7 on node n4 exited on signal 9 (Killed).");
   CHECK(reason_of_killed("clusterbench train: n3 rank 2: rank 3 on n4 is gone\n" + prterun) ==
         ": clusterbench train: n3 rank 2: rank 3 on n4 is gone");
+  CHECK(reason_of_killed("clusterbench train: n3 rank 2: rank 9 on n40 is gone\n" + prterun) ==
+        ": prterun noticed that process rank 3 with PID 7 on node n4 exited on signal 9 (Killed).");
   CHECK(reason_of_killed(lost + "srun: error: n4: task 3: Killed\n") ==
         ": srun: error: n4: task 3: Killed");
 }

@@ -68,6 +68,16 @@ TEST_CASE("what no series tells of is named without a time, also if a part has o
             "n1:1: corrected memory errors mc0 +4."));
 }
 
+TEST_CASE("what an entity grew by in several records is added, and the most is named first") {
+  Record first = burned("n1"), second = burned("n1");
+  count(first, "0", kThrottle, 2);
+  count(first, "1", kThrottle, 1);
+  count(first, "2", kThrottle, 1);
+  count(second, "1", kThrottle, 6);
+  CHECK(has(figure_of({first, second}),
+            "shown: n1:1 and 2 more: throttlings of the core by temperature +7."));
+}
+
 TEST_CASE("a caption claims no more of counters than was read") {
   CHECK(has(figure_of({burned("n1")}), "No counter of errors or of slowing by heat was read."));
   Record counted = burned("n1");
