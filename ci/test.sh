@@ -42,7 +42,7 @@ sanitizers_found() { grep -hE -A20 'ERROR: (Address|Leak)Sanitizer|: runtime err
 
 # What is timed beside other tests has no clock to rely on (docs/design/decisions/0087-…): where only tests failed that take
 # turns at the clock (ci/cmake/tests.cmake), or that ask how long something takes, they run once more, alone, and that counts.
-timed='labs\.|mpi\.|scale\.|unit\.bench_(tcp|watchdog)$|cli\.(gpu_flow|startup)$'
+timed='labs\.|mpi\.|scale\.|unit\.bench_(tcp|watchdog)$|cli\.(cuda_module|gpu_flow|startup)$'
 timed_again() {
   local list="build/$1/Testing/Temporary/LastTestsFailed.log" status=0
   if ! [ -s "$list" ] || grep -qvE ":($timed)" "$list"; then return 1; fi

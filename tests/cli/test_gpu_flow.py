@@ -242,6 +242,14 @@ def test_a_fatal_xid_ends_that_gpu(tmp_path):
     assert "Xid 79" in detail(records[0], "gpu", "1")
 
 
+def test_a_fatal_xid_ends_that_gpu_for_later_records_too(tmp_path):
+    # gemm looks for it when a record ends, not while it measures.
+    for record in run(tmp_path, "gemm", "--dtype", "bf16,int8", nvml="xid@1=79", code=1):
+        assert failed(record) == {("gpu", "1")}
+        assert "Xid 79" in detail(record, "gpu", "1")
+        assert {record["entities"][m["entity"]]["id"] for m in record["metrics"]} == {"0"}
+
+
 def test_pulses(tmp_path):
     record = run(tmp_path, "burn", "--phase", "bf16", "--pulse", "4:0.5", "--duration", "3s")[0]
     assert 2 < median(record, "pulse_hertz", "0") <= 4.4

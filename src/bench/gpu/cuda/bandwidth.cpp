@@ -102,7 +102,7 @@ class Bandwidth {
     if (const Said why = agreed(context_, too_much_); !why.empty()) throw Error(why);
     if (const Said why = nothing_done(); !why.empty())
       return skipped_record("bandwidth", point_.params, why)[0];
-    if (telemetry_) telemetry_->stop(record_, context_.place.host);
+    session_.end_watch(telemetry_.get(), record_, context_.place.host);
     session_.settle(record_);
     return std::move(record_);
   }

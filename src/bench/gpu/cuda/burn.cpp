@@ -69,7 +69,7 @@ class Phase {
       const size_t i = position_of(gpu);
       report.add(gpu, i < windows_.size() ? &windows_[i] : nullptr, session_.limits(*gpu.unit));
     }
-    if (telemetry_) telemetry_->stop(record_, context_.place.host);
+    session_.end_watch(telemetry_.get(), record_, context_.place.host);
     session_.settle(record_);
     record_.ended = utc_now();
     return std::move(record_);

@@ -310,7 +310,7 @@ class Gemm {
 
   void finish(Record& record) {
     if (recorded_) record.facts["launched_as"] = said("gpu.as_graph", batch_);
-    if (telemetry_) telemetry_->stop(record, context_.place.host);
+    session_.end_watch(telemetry_.get(), record, context_.place.host);
     telemetry_.reset();
     session_.settle(record);
     drop_units();

@@ -36,7 +36,7 @@ class Overhead {
     session_.describe(record);
     std::unique_ptr<GpuTelemetry> telemetry = session_.watch();
     for (GpuUnit& unit : session_.units()) measure_unit(record, unit);
-    if (telemetry) telemetry->stop(record, context_.place.host);
+    session_.end_watch(telemetry.get(), record, context_.place.host);
     session_.settle(record);
     return record;
   }

@@ -161,6 +161,14 @@ std::unique_ptr<GpuTelemetry> GpuSession::watch() const {
   return std::make_unique<GpuTelemetry>(*nvml_, std::move(gpus));
 }
 
+void GpuSession::end_watch(GpuTelemetry* watch, Record& record, const std::string& host) {
+  if (watch == nullptr) return;
+  watch->stop(record, host);
+  for (size_t i = 0; i < units_.size(); ++i) {
+    if (units_[i].lost.empty()) units_[i].lost = watch->fatal(i).value_or("");
+  }
+}
+
 GpuLimits GpuSession::limits(const GpuUnit& unit) const {
   if (!nvml_ || !unit.nvml) return {};
   return {nvml_->power_limit_watts(*unit.nvml), nvml_->highest_memory_clock_hertz(*unit.nvml)};

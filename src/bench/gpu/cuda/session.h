@@ -38,6 +38,9 @@ class GpuSession {
 
   // Watches this rank's GPUs from now on; null if NVML is absent or the rank has no GPU.
   std::unique_ptr<GpuTelemetry> watch() const;
+  // Ends that watch, which may be null. A GPU with a fatal error is lost from then on, also if the
+  // error came at the watch's very end. `record` and `host`: those of GpuTelemetry::stop().
+  void end_watch(GpuTelemetry* watch, Record& record, const std::string& host);
   GpuLimits limits(const GpuUnit& unit) const;
 
   // Adds facts and notes that every GPU record has: product, versions, unknown products.

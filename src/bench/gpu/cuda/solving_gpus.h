@@ -97,7 +97,7 @@ class SolvingGpus {
   }
   // Call it last: GPUs with a failed check lose their numbers.
   void settle(Record& record) {
-    if (telemetry_) telemetry_->stop(record, context_.place.host);
+    session_.end_watch(telemetry_.get(), record, context_.place.host);
     session_.settle(record);
   }
 

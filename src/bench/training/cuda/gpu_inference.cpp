@@ -91,7 +91,7 @@ class GpuInference {
     const std::unique_ptr<GpuTelemetry> telemetry = tools_.session.watch();
     telemetry_ = telemetry.get();
     generate();
-    if (telemetry) telemetry->stop(record_, context_.place.host);
+    tools_.session.end_watch(telemetry_, record_, context_.place.host);
     tools_.session.settle(record_);
     // Each is about the data or about the one GPU of this rank.
     for (Check& check : record_.checks) check.finding = false;

@@ -63,7 +63,7 @@ class GpuTraining {
     const std::unique_ptr<GpuTelemetry> telemetry = session_.watch();
     telemetry_ = telemetry.get();
     train();
-    if (telemetry) telemetry->stop(record_, context_.place.host);
+    session_.end_watch(telemetry_, record_, context_.place.host);
     settle();
     return std::move(record_);
   }

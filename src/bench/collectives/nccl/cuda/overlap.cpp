@@ -234,7 +234,7 @@ class Overlap {
   void finish(Record& record) {
     const Said wrong = agreed(context_, wrong_);
     const bool good = add_products(record) && wrong.empty();
-    if (telemetry_) telemetry_->stop(record, context_.place.host);
+    session_.end_watch(telemetry_.get(), record, context_.place.host);
     telemetry_.reset();
     session_.settle(record);
     const bool all_good = !context_.comm.any(!good);
