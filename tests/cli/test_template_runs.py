@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from campaigns import cb
+from campaigns import BINARY, cb
 from template_site import HERE, Site, rendered, validated
 
 
@@ -165,3 +165,17 @@ def test_the_play_copies_runs_and_fetches(tmp_path, limit, code, under_mpirun):
     fetched = list((tmp_path / "a" / "fetched").iterdir())
     assert [p.name for p in fetched] == [site.campaigns()[0].name + ".tar.gz"]
     assert "ACCEPTED" in done.stdout
+
+
+@ansible
+def test_the_play_says_what_a_host_lacks_and_measures(tmp_path):
+    site = Site(tmp_path)
+    site.program.unlink()
+    site.program.write_text('#!/bin/sh\n[ "$1" != doctor ] || { echo "shared-memory  fail  64 MiB"; exit 1; }\n'
+                            f'exec {BINARY} "$@"\n')
+    site.program.chmod(0o755)
+    options = ("--program", tmp_path / "there" / "clusterbench" / "bin" / "clusterbench", *site.options[2:])
+    assert cb("template", "ansible", "--out", tmp_path / "a", *options).returncode == 0
+    done = playbook(tmp_path / "a", "-e", f"here={site.program.parent.parent}", "-e", "alone=true")
+    assert done.returncode == 0 and "ACCEPTED" in done.stdout, done.stdout + done.stderr
+    assert "shared-memory  fail  64 MiB" in done.stdout

@@ -25,7 +25,7 @@ struct MPI_Status {
 
 // X(name, parameters, arguments)
 #define CB_MPI_FUNCTIONS(X)                                                                        \
-  X(MPI_Init_thread, (int* c, char*** v, int want, int* got), (c, v, want, got))                   \
+  X(MPI_Init, (int* c, char*** v), (c, v))                                                         \
   X(MPI_Initialized, (int* flag), (flag))                                                          \
   X(MPI_Finalized, (int* flag), (flag))                                                            \
   X(MPI_Finalize, (), ())                                                                          \
@@ -128,7 +128,6 @@ struct Constants {
   MPI_Datatype byte, int_, unsigned_long_long, float_, double_;
   MPI_Datatype int8, uint8, int32, uint32, int64, uint64;
   MPI_Op max, min, sum, prod;
-  int thread_funneled;
 };
 
 enum class Abi { none, open_mpi, mpich, standard };
@@ -171,7 +170,6 @@ CB_MPI_FUNCTIONS(CB_MPI_INLINE)
 #define MPI_ERRORS_RETURN (::cb::mpi::api().constants.errors_return)
 #define MPI_STATUS_IGNORE (::cb::mpi::api().constants.status_ignore)
 #define MPI_IN_PLACE (::cb::mpi::api().constants.in_place)
-#define MPI_THREAD_FUNNELED (::cb::mpi::api().constants.thread_funneled)
 #define MPI_BYTE (::cb::mpi::api().constants.byte)
 #define MPI_INT (::cb::mpi::api().constants.int_)
 #define MPI_UNSIGNED_LONG_LONG (::cb::mpi::api().constants.unsigned_long_long)

@@ -38,7 +38,6 @@ Constants mpich_constants() {
   out.min = Handle{0x58000002};
   out.sum = Handle{0x58000003};
   out.prod = Handle{0x58000004};
-  out.thread_funneled = 1;
   return out;
 }
 
@@ -65,7 +64,6 @@ Constants standard_constants() {
   out.min = Handle{0x22};
   out.sum = Handle{0x21};
   out.prod = Handle{0x24};
-  out.thread_funneled = 1024;
   return out;
 }
 
@@ -95,7 +93,6 @@ Constants open_mpi_constants(const std::function<void*(const char*)>& symbol) {
   out.min = at("ompi_mpi_op_min");
   out.sum = at("ompi_mpi_op_sum");
   out.prod = at("ompi_mpi_op_prod");
-  out.thread_funneled = 1;
   return out;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kAbortSeconds = 10;
 
-std::atomic<bool> begun = false;  // MPI_Init_thread was called; before that no library is needed
+std::atomic<bool> begun = false;  // MPI_Init was called; before that no library is needed
 
 Launched launch() { return launched_by(own_surroundings()); }
 
@@ -121,10 +121,10 @@ std::string joined_library_name() { return launched() ? library_name() : "none";
 Session::Session() {
   require_library();
   settle_environment();
-  int provided = 0;
   begun = true;
-  // Only the main thread calls MPI; watchdog, progress and telemetry threads do not.
-  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  // Only the main thread calls MPI; watchdog, progress and telemetry threads do not. Asking for
+  // threads would cost Open MPI 4 its locks in each call (decision 0144).
+  check(MPI_Init(nullptr, nullptr), "MPI_Init");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 }
 

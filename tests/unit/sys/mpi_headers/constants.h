@@ -46,5 +46,4 @@ intptr_t as_number(T value) {
   CB_MPI_CONSTANT(MPI_MAX)                \
   CB_MPI_CONSTANT(MPI_MIN)                \
   CB_MPI_CONSTANT(MPI_SUM)                \
-  CB_MPI_CONSTANT(MPI_PROD)               \
-  CB_MPI_CONSTANT(MPI_THREAD_FUNNELED)
+  CB_MPI_CONSTANT(MPI_PROD)
