@@ -295,9 +295,10 @@ if(TARGET clusterbench)
     if(cb_timeout_${kind})
       set(timeout ${cb_timeout_${kind}})
     endif()
-    # pytest exits 5 when it finds no test: that is a failure here too.
+    # pytest exits 5 when it finds no test: that is a failure here too. Of a test that is not done it says where it is before
+    # its time is over.
     add_test(NAME ${name}
-             COMMAND ${python} -m pytest -q -rs -p no:cacheprovider
+             COMMAND ${python} -m pytest -q -rs -p no:cacheprovider -o faulthandler_timeout=150
                      --junitxml=${PROJECT_BINARY_DIR}/junit/${name}.xml ${script}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS ${kind} TIMEOUT ${timeout} PROCESSORS ${cb_slots}

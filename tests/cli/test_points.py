@@ -114,7 +114,7 @@ INTERRUPTED = [
     pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "mixed", "--size", "512M", "--duration", "500ms", "--warm-up", "0s"),
                  "checkpoint", "workload", ["dataset-read"], id="io-mixed"),
     # One record: what the phases before had measured.
-    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "metadata", "--files", "100000"),
+    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "metadata", "--files", "20000"),
                  "metadata stat", "workload", ["metadata"], id="io-metadata"),
     pytest.param(BINARY, {"CLUSTERBENCH_CUFILE_LIBRARY": str(FAKE / "fake_cufile.so"), "FAKE_CUFILE": "direct"},
                  ("gds", "--dir", "WORK", "--memory", "host", "--size", "1M", "--block-size", "64K", "--queue-depth", "4", "--allow-compat",
@@ -160,13 +160,13 @@ def disturbed(disk, work, args, point, disturb):
 
 def test_a_file_that_goes_away_leaves_the_phases_before(disk, work):
     def remove_last():
-        next(work.rglob("rank0.99999.dat")).unlink()
-    before, failed = disturbed(disk, work, ["--workload", "metadata", "--files", "100000"], "metadata stat", remove_last)
+        next(work.rglob("rank0.19999.dat")).unlink()
+    before, failed = disturbed(disk, work, ["--workload", "metadata", "--files", "20000"], "metadata stat", remove_last)
     names = {m["name"] for m in before["metrics"]}
     assert before["outcome"] == "measured" and {"create_per_second", "create_latency_seconds"} <= names
     assert "unlink_per_second" not in names
     assert failed["outcome"] == "errored" and failed["metrics"] == []
-    assert "rank0.99999.dat" in failed["reason"]
+    assert "rank0.19999.dat" in failed["reason"]
 
 
 def test_a_data_set_that_is_cut_off_leaves_the_reading_alone(disk, work):

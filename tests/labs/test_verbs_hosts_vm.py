@@ -298,7 +298,7 @@ def test_a_dead_port_costs_its_own_pairs_only(boot, name, dead, alive):
     left = boot(name)
     assert left.rc not in (0, 2), left.told()
     record = left.record()
-    assert record["outcome"] == "measured"
+    assert record["outcome"] == "measured", (record.get("reason"), left.told())
     lost = [c for c in record["checks"] if c["name"] == "transfer" and not c["passed"]]
     assert all("h4" in c["detail"] for c in lost)
     assert len({c["entity"] for c in lost}) == dead

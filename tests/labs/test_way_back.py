@@ -85,11 +85,14 @@ def wait_for_kept(out, count, seconds=30):
     end = time.monotonic() + seconds
     while True:
         streams = list((out / "records").glob("003-all.json.*.partial.*.partial"))
-        lines = streams[0].read_text(errors="replace").splitlines() if streams else []
-        begun = {line.split()[3] for line in lines if line.startswith("clusterbench-document")}
-        if len(begun) >= count:
+        lines = streams[0].read_text(errors="replace").split("\n")[:-1] if streams else []
+        # mark, token, check, number of the document, index of the line, count of its lines, …
+        pieces = {tuple(line.split()[3:6]) for line in lines if line.startswith("clusterbench-document")}
+        whole = {number for number, _, lines_of_it in pieces
+                 if sum(other == number for other, _, _ in pieces) == int(lines_of_it)}
+        if len(whole) >= count:
             return
-        assert time.monotonic() < end, f"{len(begun)} of {count} documents came back"
+        assert time.monotonic() < end, f"{len(whole)} of {count} documents came back"
         time.sleep(0.05)
 
 

@@ -245,7 +245,7 @@ def test_a_rank_that_dies_while_it_trains_alone_is_named(job):
                          ids=["replicas", "stages"])
 def test_a_rank_that_does_not_come_to_an_exchange_is_named_and_not_who_waits_there(job, mpi_shim, ranks, layout, stuck, call):
     mpi_shim("stuck_rank_shim.c", STUCK_RANK=stuck, STUCK_CALL=call)
-    code, out, err = job.run(ranks, "train", "--threads", "1", "--steps", "6", "--twin-every", "0", "--stall", "4s", *layout)
+    code, out, err = job.run(ranks, "train", "--threads", "1", "--steps", "6", "--twin-every", "0", "--stall", "10s", *layout)
     assert code == 124, out + err
     assert re.findall(r"not there : \S+ rank (\d+): is behind", err) == [stuck], err
     assert re.search(r"waiting   : ranks? \S+ on \S+: step 0, inside", err), err
