@@ -46,7 +46,7 @@ def test_answers_in_under_20_ms(arguments):
     times = max(before, slowness())
     print(f"{arguments}: fastest {walls[0] * 1e3:.1f} ms, median {statistics.median(walls) * 1e3:.1f} ms, this machine is {times:.1f} times as slow")
     assert cpu < LIMIT_SECONDS * times
-    assert walls[0] < LIMIT_SECONDS
+    assert walls[0] < LIMIT_SECONDS * times
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fake", "--help"]])
