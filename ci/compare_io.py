@@ -17,14 +17,17 @@ request. FILE is overwritten by the write points. No line asserts anything.
 import argparse
 import contextlib
 import json
-import math
 import os
+import pathlib
 import random
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "tools"))
+from medians import interval  # noqa: E402
 
 FIO = ["fio", "--name=x", "--ioengine=io_uring", "--norandommap", "--randrepeat=0", "--thread", "--invalidate=0",
        "--time_based", "--lat_percentiles=1", "--percentile_list=50:99", "--output-format=json", "--refill_buffers=0"]
@@ -104,15 +107,6 @@ def ours(point, engine="io_uring"):
     return {"iops": metrics["io_per_second"]["mean"], "mean": latency["mean"], "p50": latency["median"],
             "p99": latency["p99"], "cpu": metrics["cpu_seconds_per_io"]["mean"],
             "batch": metrics.get("requests_per_system_call", {"mean": 0})["mean"], "switches": per_counted(switched, ios)}
-
-
-def interval(values):
-    """Of the median, 95 %: ranks by the binomial distribution; of fewer than six values the smallest and largest."""
-    n, outside, beyond = len(values), 0, 0.5**len(values)
-    while beyond + math.comb(n, outside + 1) * 0.5**n <= 0.025:
-        outside += 1
-        beyond += math.comb(n, outside) * 0.5**n
-    return sorted(values)[outside], sorted(values)[n - 1 - outside]
 
 
 def ratio(a, b, key):

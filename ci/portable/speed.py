@@ -15,6 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "tools"))
+from medians import interval  # noqa: E402
+
 LEAST = 0.98
 PROFILE = Path(__file__).resolve().parents[2] / "profiles/host-quick.json"
 MPI = ["mpirun", "--oversubscribe", "-np"]
@@ -65,13 +68,6 @@ def measured(program, step, metric, options, place):
         sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     records = json.loads(out.read_text())["records"]
     return {label(step, record, records): figure(record, metric) for record in records}
-
-
-def interval(ratios):
-    """The order statistics between which the median of all lies in 19 of 20 cases (by the binomial distribution, rounded out)."""
-    ordered = sorted(ratios)
-    low = max(0, int(len(ordered) / 2 - 0.98 * len(ordered) ** 0.5))
-    return ordered[low], ordered[-1 - low]
 
 
 def judged(name, native, portable):

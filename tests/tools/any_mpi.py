@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import os
 import pathlib
 import shutil
@@ -13,9 +12,10 @@ import tempfile
 import venv
 
 HERE = pathlib.Path(__file__).parent
-sys.path += [str(HERE.parent), str(HERE.parent / "labs/netns"), str(HERE.parent / "labs/slurm")]
+sys.path += [str(HERE), str(HERE.parent), str(HERE.parent / "labs/netns"), str(HERE.parent / "labs/slurm")]
 import netns_lab  # noqa: E402
 import slurm_lab  # noqa: E402
+from medians import interval  # noqa: E402
 
 SOURCE = HERE / "mpi_plain.c"
 RANKS = 2
@@ -119,15 +119,6 @@ def plain_times(mpi, program):
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     return dict(zip(POINTS, map(float, done.stdout.split()[-len(POINTS):])))
-
-
-def interval(values):
-    """Of the median, 95 %: ranks by the binomial distribution; of fewer than six values the smallest and largest."""
-    n, outside, beyond = len(values), 0, 0.5**len(values)
-    while beyond + math.comb(n, outside + 1) * 0.5**n <= 0.025:
-        outside += 1
-        beyond += math.comb(n, outside) * 0.5**n
-    return sorted(values)[outside], sorted(values)[n - 1 - outside]
 
 
 def judged(ratios):
