@@ -117,6 +117,8 @@ def test_a_slow_rank_is_named_although_all_steps_take_equally_long(job):
         record, = document["records"]
         slow = [(c["name"], record["entities"][c["entity"]]["id"], c["finding"], c["value"] > 1.2)
                 for c in record["checks"] if not c["passed"]]
+        # In a run it may be missed; nobody else is accused.
+        assert all((name, rank) == ("straggler", "1") for name, rank, _, _ in slow), err
         if slow == [("straggler", "1", True, True)]:
             break
     assert slow == [("straggler", "1", True, True)], err
