@@ -13,13 +13,14 @@ FAKE = BUILD / "fake"
 pytestmark = pytest.mark.skipif(not BIN.exists(), reason="built without CUDA")
 
 
-def run(tmp_path, *args, cuda="", nccl="steady,rate=2", gpus=2, code=0):
+def run(tmp_path, *args, cuda="", nccl="steady,rate=2", nvml="", gpus=2, ranks=0, code=0):
     file = tmp_path / "r.json"
     file.unlink(missing_ok=True)
     env = dict(os.environ, CLUSTERBENCH_FAKE_CUDA=f"memory=536870912 devices={gpus} {cuda}", FAKE_NCCL=nccl,
                CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_NCCL_LIBRARY=str(FAKE / "fake_nccl.so"),
-               CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML=f"gpus={gpus}")
-    done = subprocess.run([BIN, "overlap", "--size", "128", "--message", "64K", "--warm-up", "0s", "--iterations", "3", *args, "--json", file],
+               CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML=f"gpus={gpus} {nvml}")
+    launcher = ["mpirun", "--oversubscribe", "-np", str(ranks)] if ranks else []
+    done = subprocess.run([*launcher, BIN, "overlap", "--size", "128", "--message", "64K", "--warm-up", "0s", "--iterations", "3", *args, "--json", file],
                           env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return json.loads(file.read_text())["records"] if file.exists() else done.stderr
@@ -71,3 +72,10 @@ def test_wrong_data_has_no_number(tmp_path):
 def test_one_gpu_is_skipped_with_the_reason(tmp_path):
     (record,) = run(tmp_path, gpus=1, code=3)
     assert "needs two GPUs" in record["reason"]
+
+
+def test_a_fatal_xid_of_one_rank_ends_later_points_on_all(tmp_path):
+    seen, refused = run(tmp_path, "--op", "all_reduce,all_gather", nvml="xid@1=79", ranks=2, code=1)
+    assert seen["outcome"] == "measured" and failed(seen) == {"gpu"}
+    assert refused["outcome"] == "errored" and refused["metrics"] == []
+    assert "GPU-00000000-0000-0000-0000-000000000001" in refused["reason"] and "Xid 79" in refused["reason"]

@@ -219,8 +219,9 @@ class Phase {
   void start_all() {
     const double seconds = plan_.pulse ? plan_.pulse->on_seconds() : kStepSeconds;
     for (GpuPhase& gpu : gpus_) {
-      if (telemetry_ && gpu.unit->lost.empty()) {
-        gpu.unit->lost = telemetry_->fatal(position_of(gpu)).value_or("");
+      const auto fatal = telemetry_ ? telemetry_->fatal(position_of(gpu)) : std::nullopt;
+      if (fatal && gpu.unit->lost.empty()) {
+        lose(*gpu.unit, *fatal);
         drop(gpu);
       }
       work_on(gpu, [&] { gpu.burner->start(seconds); });

@@ -165,7 +165,8 @@ void GpuSession::end_watch(GpuTelemetry* watch, Record& record, const std::strin
   if (watch == nullptr) return;
   watch->stop(record, host);
   for (size_t i = 0; i < units_.size(); ++i) {
-    if (units_[i].lost.empty()) units_[i].lost = watch->fatal(i).value_or("");
+    const auto why = watch->fatal(i);
+    if (why && units_[i].lost.empty()) lose(units_[i], *why);
   }
 }
 
@@ -203,6 +204,10 @@ int selected(const GpuUnit& unit) {
   return unit.device.ordinal;
 }
 
+void lose(GpuUnit& unit, const Said& why) {
+  unit.lost = said("gpu.lost", entity_name(unit.entity), unit.device.uuid, why);
+}
+
 bool guarded(GpuUnit& unit, const std::function<void()>& work) {
   if (!unit.lost.empty()) return false;
   try {
@@ -215,7 +220,7 @@ bool guarded(GpuUnit& unit, const std::function<void()>& work) {
   } catch (const Error& e) {
     cuda::forget_error();
     unit.hangs = e.code() == ExitCode::deadline;
-    unit.lost = said("gpu.lost", entity_name(unit.entity), unit.device.uuid, e.said());
+    lose(unit, e.said());
     return false;
   }
 }
@@ -233,10 +238,9 @@ void free_in_time(GpuUnit& unit, const std::function<void()>& free) {
         }))
       return;
     unit.hangs = true;
-    unit.lost = said("gpu.lost", entity_name(unit.entity), unit.device.uuid,
-                     said("gpu.not_freed", fmt::format("{}", kGpuFreeSeconds)));
+    lose(unit, said("gpu.not_freed", fmt::format("{}", kGpuFreeSeconds)));
   } catch (const std::exception& e) {  // no thread could be made
-    unit.lost = said("gpu.lost", entity_name(unit.entity), unit.device.uuid, said_by(e));
+    lose(unit, said_by(e));
   }
 }
 

@@ -56,6 +56,9 @@ class GpuSession {
   Said no_nvml_;
 };
 
+// The unit is lost from now on, and says which GPU it is and why.
+void lose(GpuUnit& unit, const Said& why);
+
 // Does `work` on the unit unless it is lost; returns whether the work was done. If the GPU fails or
 // hangs, it is lost from then on, and the other GPUs and ranks go on. Rethrows errors that are not
 // about the GPU: Unsupported and OutOfMemory.

@@ -10,6 +10,7 @@
 #include "bench/collectives/nccl/affinity.h"
 #include "bench/collectives/nccl/call.h"
 #include "bench/collectives/nccl/ranks.h"
+#include "bench/cpu/memory.h"
 #include "bench/gpu/cuda/gemm_unit.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
@@ -61,6 +62,7 @@ class Overlap {
     record.facts["library"] = comms_.library().name();
     record.facts["communicator"] =
         comms_.blocking() ? said("coll.blocking") : said("coll.non_blocking");
+    require_units();
     if (const Said why = make_products(); !why.empty())
       return skipped_record("overlap", point_.params, why)[0];
     nccl::NcclCall call(spec(), comms_, {});
@@ -72,6 +74,15 @@ class Overlap {
   }
 
  private:
+  // Collective. Throws on all ranks where a GPU of one was lost at an earlier point.
+  void require_units() {
+    Said lost;
+    for (const GpuUnit& unit : session_.units()) {
+      if (lost.empty()) lost = unit.lost;
+    }
+    throw_where_failed(context_.comm, lost);
+  }
+
   RankBuffersSpec spec() const {
     const auto bytes = static_cast<uint64_t>(point_.params.integer("message"));
     const auto size = collective_size(point_.collective, bytes, sizeof(float),
