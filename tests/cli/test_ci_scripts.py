@@ -205,7 +205,8 @@ def any_mpi(tmp_path, monkeypatch, times, compiler):
     ([0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.02, 1.03, 1.5], "1.000 [1.000 … 1.030]", ""),
     ([0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.02, 1.04, 1.5], "1.000 [1.000 … 1.040]", " not decided: the interval reaches over 1.03"),
     ([0.9, 1.03, 1.03, 1.04, 1.04, 1.1, 1.1, 1.1, 1.5], "1.040 [1.030 … 1.100]", " not decided: the interval reaches over 1.03"),
-    ([0.9, 1.04, 1.04, 1.04, 1.04, 1.1, 1.1, 1.1, 1.5], "1.040 [1.040 … 1.100]", " FAILED: above 1.03")])
+    ([0.9, 1.04, 1.04, 1.04, 1.04, 1.1, 1.1, 1.1, 1.5], "1.040 [1.040 … 1.100]", " FAILED: above 1.03"),
+    ([1.0] * 5, "1.000 [1.000 … 1.000]", " not decided: fewer than 6 rounds"), ([1.0] * 6, "1.000 [1.000 … 1.000]", "")])
 def test_a_median_over_a_plain_loop_is_shown_to_be_within_the_limit_or_fails(tmp_path, monkeypatch, capsys, times, told, end):
     assert any_mpi(tmp_path, monkeypatch, times, "mpicc") == (1 if end else 0)
     lines = capsys.readouterr().out.splitlines()

@@ -19,6 +19,7 @@ from medians import interval  # noqa: E402
 
 SOURCE = HERE / "mpi_plain.c"
 RANKS = 2
+ROUNDS = 6  # at least: of fewer no two figures hold the median in 95 of 100 cases
 LIMIT = 1.03  # the largest median of the ratios over the plain loop
 ITERATIONS = {32: 4000, 65536: 1000, 4 << 20: 40}  # of the plain loop, by size
 OPS = ["all_reduce", "alltoall"]
@@ -125,6 +126,8 @@ def judged(ratios):
     """(the words for it, whether it is shown): of a median only that counts which other rounds would hardly change."""
     low, high = interval(ratios)
     text = f"{statistics.median(ratios):.3f} [{low:.3f} … {high:.3f}]"
+    if len(ratios) < ROUNDS:
+        return f"{text} not decided: fewer than {ROUNDS} rounds", False
     if high <= LIMIT:
         return text, True
     return text + (f" FAILED: above {LIMIT}" if low > LIMIT else f" not decided: the interval reaches over {LIMIT}"), False

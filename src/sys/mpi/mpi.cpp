@@ -122,8 +122,8 @@ Session::Session() {
   require_library();
   settle_environment();
   begun = true;
-  // Only the main thread calls MPI; watchdog, progress and telemetry threads do not. Asking for
-  // threads would cost Open MPI 4 its locks in each call (decision 0144).
+  // Only the main thread calls MPI, but for MPI_Abort by the watchdog. Asking for threads would
+  // cost Open MPI 4 its locks in each call (decision 0144).
   check(MPI_Init(nullptr, nullptr), "MPI_Init");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 }
@@ -157,15 +157,15 @@ Communicator::~Communicator() {
 }
 
 void abort_job(int exit_code) {
+  // If MPI does not end the job either, or does not even answer, the kernel ends this process.
+  std::signal(SIGALRM, SIG_DFL);
+  alarm(kAbortSeconds);
   int initialized = 0;
   int finalized = 0;
   if (begun) {
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
   }
-  // If MPI does not end the job either, the kernel ends this process.
-  std::signal(SIGALRM, SIG_DFL);
-  alarm(kAbortSeconds);
   if (initialized != 0 && finalized == 0) MPI_Abort(MPI_COMM_WORLD, exit_code);
   _exit(exit_code);
 }
