@@ -250,6 +250,14 @@ def test_a_fatal_xid_ends_that_gpu_for_later_records_too(tmp_path):
         assert {record["entities"][m["entity"]]["id"] for m in record["metrics"]} == {"0"}
 
 
+def test_other_ranks_measure_on_where_rank_zero_has_no_gpu_left(tmp_path):
+    first, later = run(tmp_path, "gemm", "--dtype", "bf16,int8", "--iterations", "40", nvml="xid@0=79", ranks=2, code=1)
+    for record in (first, later):
+        assert failed(record) == {("gpu", "0")}
+        (rate,) = [m for m in record["metrics"] if m["name"].endswith("_per_second")]
+        assert record["entities"][rate["entity"]]["id"] == "1" and rate["summary"]["n"] == 40
+
+
 def test_pulses(tmp_path):
     record = run(tmp_path, "burn", "--phase", "bf16", "--pulse", "4:0.5", "--duration", "3s")[0]
     assert 2 < median(record, "pulse_hertz", "0") <= 4.4

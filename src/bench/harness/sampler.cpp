@@ -42,11 +42,11 @@ void Spans::clear() {
   for (auto& series : series_) series.second.clear();
 }
 
-bool Sampler::agree_done(bool mine, bool together) {
-  const bool decides = !together || comm_.rank() == 0;
+bool Sampler::agree_done(const SamplePlan& plan, bool mine) {
+  const bool decides = !plan.together || comm_.rank() == plan.decider;
   double vote = decides && mine ? kEnough : kCarryOn;
   if (cancel_.cancelled()) vote = kCancelled;
-  if (together && comm_.size() > 1) vote = comm_.max(vote);
+  if (plan.together && comm_.size() > 1) vote = comm_.max(vote);
   if (vote == kCancelled) throw Interrupted();
   return vote == kEnough;
 }
@@ -66,7 +66,7 @@ uint64_t Sampler::warm_up(const SamplePlan& plan, const std::function<double()>&
   const nvtx::Range range(phase);
   watchdog_.note(phase);
   const double end = monotonic_seconds() + plan.warm_up_at_least;
-  while (!agree_done(rule.done() && monotonic_seconds() >= end, plan.together)) {
+  while (!agree_done(plan, rule.done() && monotonic_seconds() >= end)) {
     rule.add(once());
     watchdog_.progress();
   }
@@ -113,7 +113,7 @@ SampleRun Sampler::measure_spans(const SamplePlan& plan,
     // The slowest rank's time: with their own, ranks would take batches of different sizes and
     // wait for each other for ever.
     size = next_batch(size, many ? comm_.max(seconds) : seconds);
-  } while (!agree_done(plan.stop.done(run.seconds, run.elapsed_seconds), plan.together));
+  } while (!agree_done(plan, plan.stop.done(run.seconds, run.elapsed_seconds)));
   return run;
 }
 

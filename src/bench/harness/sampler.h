@@ -37,6 +37,7 @@ struct SamplePlan {
   uint64_t warm_up_samples = 50;  // at most
   double warm_up_at_least = 0;    // seconds of wall time, where a clock has to settle
   bool together = true;   // all ranks take the same number of samples, each behind a barrier
+  int decider = 0;        // then this rank's samples decide whether there are enough
   std::string what = {};  // for the watchdog, such as "all_reduce 64K float"
   std::vector<std::string> spans = {};  // names of what an iteration gives beside its seconds
   std::function<void()> begin = {};     // called between the warm-up and the first sample
@@ -56,7 +57,7 @@ class Sampler {
       : comm_(comm), watchdog_(watchdog), cancel_(cancel) {}
 
   // Times `once` again and again. With plan.together the ranks agree after growing batches of
-  // iterations whether to go on (rank 0's samples decide), so the agreement is no part of any
+  // iterations whether to go on (those of plan.decider decide), so the agreement is no part of any
   // sample. Throws Interrupted when cancelled; with plan.together on every rank after the same
   // iteration, although the signal came to one of them only.
   SampleRun measure(const SamplePlan& plan, const std::function<void()>& once);
@@ -72,7 +73,7 @@ class Sampler {
   uint64_t warm_up(const SamplePlan& plan, const std::function<double()>& once);
   void batch(const SamplePlan& plan, const std::function<double()>& once, uint64_t size,
              double start, SampleRun& run);
-  bool agree_done(bool mine, bool together);
+  bool agree_done(const SamplePlan& plan, bool mine);
   Comm& comm_;
   Watchdog& watchdog_;
   const CancelToken& cancel_;

@@ -101,6 +101,31 @@ TEST_CASE("ranks of different speed take the same number of samples") {
   CHECK(counts[0] > 1);
 }
 
+TEST_CASE("of ranks together one decides: a rank whose samples say nothing ends it for nobody") {
+  for (const int decider : {0, 1}) {
+    ThreadGroup group(2);
+    std::vector<uint64_t> counts(2);
+    group.run([&](Comm& comm) {
+      Watchdog watchdog = quiet();
+      const CancelToken cancel;
+      Sampler sampler(comm, watchdog, cancel);
+      SamplePlan plan = exactly(500);
+      plan.stop.min_samples = 6;
+      plan.stop.target_half_width = 0.01;
+      plan.decider = decider;
+      int i = 0;
+      const SampleRun run = sampler.measure_self_timed(
+          plan, [&] { return comm.rank() == 0 ? 1.0 : 1.0 + (i++ % 2); });
+      counts[static_cast<size_t>(comm.rank())] = run.seconds.count();
+    });
+    CHECK(counts[0] == counts[1]);
+    if (decider == 0)
+      CHECK(counts[0] < 20);
+    else
+      CHECK(counts[0] == 500);
+  }
+}
+
 TEST_CASE("a signal to one rank interrupts all, after the same iteration") {
   for (const uint64_t when : {1, 2, 5, 40}) {  // in the warm-up and after it
     ThreadGroup group(3);

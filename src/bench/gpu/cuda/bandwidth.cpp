@@ -277,6 +277,7 @@ class Bandwidth {
     }
     const int64_t count = jobs.empty() ? 1 : repetitions(longest, kGpuSampleSeconds, most);
     SamplePlan plan = plan_of(point_.params, "copy " + point_.op.name, together);
+    if (together) plan.decider = first_with_gpu(context_, session_);
     for (const Job& job : jobs) plan.spans.push_back(span_of(job));
     plan.begin = [this] {
       if (telemetry_) telemetry_->open_window();

@@ -150,7 +150,7 @@ class Gemm {
                        point_.dtype, point_.m, point_.n, point_.k);
     }
     if (context_.comm.is_root()) {
-      record.facts["algorithm"] = chosen;
+      if (!chosen.empty()) record.facts["algorithm"] = chosen;
       if (!units_.empty() && units_[0]) {
         record.facts["buffer_sets"] = std::to_string(units_[0]->sets());
         if (const std::string with = units_[0]->units(); !with.empty())
@@ -188,6 +188,10 @@ class Gemm {
       record.facts["searched_shapes"] = std::to_string(timed);
     }
     if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
+    const bool none = context_.comm.is_root() && !session_.units().empty() && best.empty();
+    if (const Said lost = agreed(context_, none ? session_.units()[0].lost : Said());
+        !lost.empty())
+      return lost;
     std::istringstream words(context_.comm.broadcast_text(best));
     if (words >> point_.m >> point_.n >> point_.k) return {};
     return said("gpu.no_shape", library_.version(), point_.dtype);
@@ -244,9 +248,11 @@ class Gemm {
       one = read(which, nullptr);
     }
     const int64_t count = repetitions(one, kGpuSampleSeconds, kMaxRecorded);
-    recorded_ = count > kMaxProducts;
+    recorded_ = false;
+    bool worth = count > kMaxProducts;
     for (const size_t i : which) {
-      if (recorded_) guarded(session_.units()[i], [&] { recorded_ = units_[i]->record(count); });
+      if (worth)
+        guarded(session_.units()[i], [&] { worth = recorded_ = units_[i]->record(count); });
     }
     return recorded_ ? count : std::min(count, kMaxProducts);
   }
@@ -258,6 +264,7 @@ class Gemm {
     const int64_t count = batch_of(which);
     SamplePlan plan = plan_of(point_.params, point_.dtype);
     plan.together = agree;
+    if (agree) plan.decider = first_with_gpu(context_, session_);
     for (const size_t i : which) plan.spans.push_back(session_.units()[i].entity.id);
     // The window opens once the clock has settled: earlier readings tell nothing about the samples.
     plan.begin = [this] {

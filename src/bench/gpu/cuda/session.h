@@ -84,6 +84,10 @@ void dispose(GpuUnit& unit, std::unique_ptr<T>& what) {
   free_in_time(unit, [held] { held->reset(); });
 }
 
+// Collective. Returns the lowest rank that drives a GPU which is not lost; 0 if none does. A rank
+// without one has no samples that could decide for others.
+int first_with_gpu(Context& context, const GpuSession& session);
+
 // Collective. Returns, on all ranks, the first problem that is not empty, in the order of ranks;
 // else empty.
 Said agreed(Context& context, Said problem);
