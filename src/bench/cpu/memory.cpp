@@ -23,11 +23,6 @@ void require_memory(Context& context, int64_t bytes) {
                   format_value(static_cast<double>(*available), "bytes"), ranks));
 }
 
-void throw_where_failed(Comm& comm, const Said& failure) {
-  if (!comm.any(!failure.empty())) return;
-  throw Error(failure.empty() ? said("memory.other_rank_failed") : failure);
-}
-
 void FreeMemory::operator()(void* p) const { std::free(p); }
 
 void* allocate_pages(int64_t bytes) {

@@ -12,10 +12,6 @@ namespace cb {
 // measures nothing. Collective.
 void require_memory(Context& context, int64_t bytes);
 
-// Throws Error on every rank if `failure` is not empty on one, so that no rank waits for that one
-// in the next collective. Collective.
-void throw_where_failed(Comm& comm, const Said& failure);
-
 struct FreeMemory {
   void operator()(void* p) const;
 };

@@ -45,6 +45,11 @@ std::vector<std::string> split_lines(const std::string& text) {
 
 }  // namespace
 
+void throw_where_failed(Comm& comm, const Said& failure) {
+  if (!comm.any(!failure.empty())) return;
+  throw Error(failure.empty() ? said("memory.other_rank_failed") : failure);
+}
+
 void throw_agreed(Comm& comm, const std::string& subject, const Problems& mine) {
   if (!comm.any(!mine.empty())) return;
   std::string lines;  // where, unit separator, what

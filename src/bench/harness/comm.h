@@ -90,6 +90,10 @@ RankMap locate_ranks(Comm& comm, const std::string& hostname);
 // is listed once, so that "fits on rank 0" never leaves rank 7 behind.
 void throw_agreed(Comm& comm, const std::string& subject, const Problems& mine);
 
+// Throws Error on every rank if `failure` is not empty on one, so that no rank waits for that one
+// in the next collective. Collective.
+void throw_where_failed(Comm& comm, const Said& failure);
+
 std::unique_ptr<Comm> single_comm();
 // MPI_COMM_WORLD; MPI must be initialised.
 std::unique_ptr<Comm> world_comm();

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "bench/cases.h"
-#include "bench/cpu/memory.h"
 #include "bench/cpu/rank_cores.h"
 #include "bench/harness/points.h"
 #include "bench/harness/shared_params.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "bench/cpu/memory.h"
 #include "bench/harness/shared_params.h"
 #include "core/param_builder.h"
 #include "sys/cpu/host_blas.h"

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "bench/cpu/memory.h"
 #include "bench/training/rank_values.h"
 #include "core/sha256.h"
 #include "core/stats.h"

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "bench/cases.h"
-#include "bench/cpu/memory.h"
 #include "bench/cpu/peak.h"
 #include "bench/cpu/rank_cores.h"
 #include "bench/harness/shared_params.h"

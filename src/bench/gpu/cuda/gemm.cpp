@@ -189,8 +189,7 @@ class Gemm {
     }
     if (context_.comm.any(context_.cancel.cancelled())) throw Interrupted();
     const bool none = context_.comm.is_root() && !session_.units().empty() && best.empty();
-    if (const Said lost = agreed(context_, none ? session_.units()[0].lost : Said());
-        !lost.empty())
+    if (const Said lost = agreed(context_, none ? session_.units()[0].lost : Said()); !lost.empty())
       return lost;
     std::istringstream words(context_.comm.broadcast_text(best));
     if (words >> point_.m >> point_.n >> point_.k) return {};

@@ -245,8 +245,8 @@ void free_in_time(GpuUnit& unit, const std::function<void()>& free) {
 }
 
 int first_with_gpu(Context& context, const GpuSession& session) {
-  const bool here = std::ranges::any_of(
-      session.units(), [](const GpuUnit& unit) { return unit.lost.empty(); });
+  const bool here =
+      std::ranges::any_of(session.units(), [](const GpuUnit& unit) { return unit.lost.empty(); });
   const int ranks = context.comm.size();
   const double lowest = -context.comm.max(-static_cast<double>(here ? context.comm.rank() : ranks));
   return static_cast<int>(lowest) == ranks ? 0 : static_cast<int>(lowest);

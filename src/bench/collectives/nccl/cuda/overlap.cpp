@@ -10,7 +10,6 @@
 #include "bench/collectives/nccl/affinity.h"
 #include "bench/collectives/nccl/call.h"
 #include "bench/collectives/nccl/ranks.h"
-#include "bench/cpu/memory.h"
 #include "bench/gpu/cuda/gemm_unit.h"
 #include "bench/harness/fault.h"
 #include "bench/harness/points.h"
