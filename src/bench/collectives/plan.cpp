@@ -17,6 +17,9 @@ namespace {
 // MPI keeps buffers of its own while it reduces, and the host needs some memory too.
 constexpr double kShareOfMemory = 0.75;
 constexpr double kDefaultSeconds = 1;
+// Of warm-up, and again of sampling. The first thousands of calls of less than a microsecond are
+// slower than all later ones, and agree with each other: docs/design/decisions/0145.
+constexpr double kLeastSeconds = 0.02;
 constexpr size_t kMaxSizes = 10001;
 
 std::vector<int64_t> sizes_of(const Params& params, Problems& problems) {
@@ -47,12 +50,14 @@ SamplePlan sample_plan(const Params& params) {
                           : counted              ? std::numeric_limits<double>::infinity()
                                                  : kDefaultSeconds;
   plan.stop.min_samples = 20;
+  plan.stop.min_seconds = kLeastSeconds;
   if (counted) {
     plan.stop.max_samples = static_cast<uint64_t>(params.integer("iterations"));
     plan.stop.target_half_width = 0;  // exactly that many
   }
   plan.warm_up_seconds = 0.5;
   plan.warm_up_samples = 20;
+  plan.warm_up_at_least = kLeastSeconds;
   return plan;
 }
 

@@ -80,10 +80,11 @@ void Sampler::batch(const SamplePlan& plan, const std::function<double()>& once,
   for (uint64_t i = 0; i < size; ++i) {
     run.seconds.add(once());
     watchdog_.progress();
+    if (plan.together) continue;
     run.elapsed_seconds = monotonic_seconds() - start;
-    if (!plan.together && (cancel_.cancelled() || run.elapsed_seconds >= plan.stop.max_seconds))
-      return;
+    if (cancel_.cancelled() || run.elapsed_seconds >= plan.stop.max_seconds) return;
   }
+  run.elapsed_seconds = monotonic_seconds() - start;
 }
 
 SampleRun Sampler::measure_self_timed(const SamplePlan& plan, const std::function<double()>& once) {

@@ -10,7 +10,7 @@ namespace cb {
 bool StopRule::done(const Samples& samples, double seconds) const {
   const uint64_t n = samples.count();
   if (n >= max_samples || (n > 0 && seconds >= max_seconds)) return true;
-  if (n < min_samples || target_half_width <= 0) return false;
+  if (n < min_samples || seconds < min_seconds || target_half_width <= 0) return false;
   const auto half_width = relative_half_width(samples.summary());
   return half_width && *half_width <= target_half_width;
 }

@@ -9,6 +9,7 @@ namespace cb {
 // When a series of samples is long enough.
 struct StopRule {
   double max_seconds = 5;    // of sampling, warm-up not counted
+  double min_seconds = 0;    // never early before; max_seconds goes first
   uint64_t min_samples = 6;  // below six the median has no 95 % interval
   uint64_t max_samples = 1000000;
   double target_half_width =

@@ -1,6 +1,8 @@
 #include "bench/network/round.h"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -34,6 +36,14 @@ std::map<std::string, std::string> exchange_addresses(Comm& comm, const std::str
     begin = end + 1;
   }
   return out;
+}
+
+// Destroys the end in a thread that goes on alone if its driver holds it.
+std::future<void> closing(std::unique_ptr<PairEndpoint> end) {
+  std::packaged_task<void()> task([end = std::move(end)]() mutable { end.reset(); });
+  std::future<void> done = task.get_future();
+  std::thread(std::move(task)).detach();
+  return done;
 }
 
 std::string one_line(std::string text) {
@@ -116,8 +126,22 @@ std::vector<PairOutcome> RoundEnds::run(double deadline_seconds) {
   for (size_t i = 1; i < slots_.size(); ++i) threads.emplace_back(run_one, i);
   if (!slots_.empty()) run_one(0);
   for (std::thread& t : threads) t.join();
-  slots_.clear();
+  close(out);
   return out;
+}
+
+void RoundEnds::close(std::vector<PairOutcome>& out) {
+  std::vector<std::future<void>> closed;
+  for (Slot& slot : slots_) closed.push_back(closing(std::move(slot.end)));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(close_seconds_);
+  for (size_t i = 0; i < closed.size(); ++i) {
+    if (closed[i].wait_until(end) == std::future_status::ready || !out[i].failure.empty()) continue;
+    const PairJob& job = slots_[i].job;
+    out[i] = {};
+    out[i].failure = said(job.task.sends ? "net.sender_not_closed" : "net.receiver_not_closed",
+                          job.name, fmt::format("{}", close_seconds_));
+  }
+  slots_.clear();
 }
 
 void EndTransport::connect(std::span<const PairTask> mine, double deadline_seconds) {

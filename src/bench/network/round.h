@@ -12,7 +12,10 @@ namespace cb::net {
 // destroyed.
 class RoundEnds {
  public:
-  RoundEnds() = default;
+  // A driver may hold the call that gives back what a failed transfer used: that of soft-RoCE in
+  // Linux 6.12 does for 50 s after a port went down. After `close_seconds` the round goes on
+  // without it, and a transfer that had not failed has failed.
+  explicit RoundEnds(double close_seconds = 10) : close_seconds_(close_seconds) {}
 
   // Collective over all ranks, those without a job included. Makes the ends, exchanges their
   // addresses over the communicator and connects. Keeps failures for run(). Sends one address per
@@ -30,6 +33,9 @@ class RoundEnds {
     Said failure;
   };
   void make_ends(std::span<const PairJob> jobs, const MakeEndpoint& make);
+  void close(std::vector<PairOutcome>& out);
+
+  double close_seconds_;
   std::vector<Slot> slots_;
 };
 

@@ -16,6 +16,8 @@ constexpr TextRow kSaidNetwork[] = {
     {"net.partial", "partial: {0} of {1} ends of pairs failed and have no figure", "部分完成：{1} 个节点对端点中有 {0} 个失败，无数据"},
     {"net.all_failed", "every pair of the others failed", "其余节点对全部失败"},
     {"net.nothing", "nothing was measured", "没有任何测量"},
+    {"net.sender_not_closed", "{0}: the sender's driver has not given the connection back for {1} s; next: read the kernel log of that host", "{0}：发送端驱动 {1} 秒仍未释放连接；下一步：查看该主机的内核日志"},
+    {"net.receiver_not_closed", "{0}: the receiver's driver has not given the connection back for {1} s; next: read the kernel log of that host", "{0}：接收端驱动 {1} 秒仍未释放连接；下一步：查看该主机的内核日志"},
     {"net.absent_end", "{0}: the other end did not take part", "{0}：对端未参与"},
     {"net.other_end", "{0}: the other end: {1}", "{0}：对端：{1}"},
     {"net.needs_launcher", "needs mpirun or srun: there is no other rank", "需要 mpirun 或 srun：没有其他进程"},

@@ -108,9 +108,12 @@ Abi abi_of(std::string_view path, bool open_mpi_objects) {
   return open_mpi_objects ? Abi::open_mpi : Abi::mpich;
 }
 
-const Api& api() {
-  static const Api opened = open_one_of(library_candidates(own_surroundings()));
-  return opened;
+constinit std::atomic<const Api*> opened = nullptr;
+
+const Api& open_own() {
+  static const Api own = open_one_of(library_candidates(own_surroundings()));
+  opened.store(&own, std::memory_order_release);
+  return own;
 }
 
 Api open_api(const std::string& path) {

@@ -59,8 +59,7 @@ std::string short_name(const std::string& text) {
 
 }  // namespace
 
-void check(int rc, const char* call) {
-  if (rc == MPI_SUCCESS) return;
+void throw_failure(int rc, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(rc, text, &length);

@@ -8,8 +8,13 @@
 // The one header through which MPI is called.
 namespace cb::mpi {
 
+// Throws Error with MPI's own text.
+[[noreturn]] void throw_failure(int rc, const char* call);
+
 // Throws Error with MPI's own text unless rc is MPI_SUCCESS.
-void check(int rc, const char* call);
+inline void check(int rc, const char* call) {
+  if (rc != MPI_SUCCESS) throw_failure(rc, call);
+}
 
 // True if a launcher that MPI_Init can join (mpirun, srun) started this process. Reads only the
 // environment.

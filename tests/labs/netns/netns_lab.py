@@ -123,6 +123,8 @@ class NetnsLab:
                 "OMPI_MCA_oob_tcp_if_include": f"{SUBNET}.0/24", "PRTE_MCA_oob_tcp_if_include": f"{SUBNET}.0/24",
                 "OMPI_MCA_btl_tcp_if_include": f"{SUBNET}.0/24",
                 "OMPI_MCA_btl": "tcp,self,vader",
+                # All hosts share the processors of one machine, which no launcher can know.
+                "OMPI_MCA_mpi_yield_when_idle": "1",
                 "OMPI_MCA_hwloc_base_binding_policy": "none", "PRTE_MCA_hwloc_default_binding_policy": "none",
                 "OMPI_MCA_rmaps_base_oversubscribe": "1",
                 "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

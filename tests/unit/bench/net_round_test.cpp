@@ -1,6 +1,8 @@
 // Rounds over scripted ends: who fails is named, the others have their figures.
 #include "bench/network/round.h"
 
+#include <future>
+
 #include <doctest/doctest.h>
 
 using namespace cb;
@@ -21,6 +23,17 @@ class FakeEnd : public PairEndpoint {
  private:
   PairJob job_;
   PairOutcome outcome_;
+};
+
+// Its driver gives nothing back until `released` is set.
+class HeldEnd : public FakeEnd {
+ public:
+  HeldEnd(PairJob job, PairOutcome outcome, std::shared_future<void> released)
+      : FakeEnd(std::move(job), std::move(outcome)), released_(std::move(released)) {}
+  ~HeldEnd() override { released_.wait(); }
+
+ private:
+  std::shared_future<void> released_;
 };
 
 PairTask task(bool sends, PairMeasure measure) {
@@ -86,4 +99,34 @@ TEST_CASE("an end that cannot be made fails its job, and its peer hears why") {
   const auto outcomes = ends.run(1);
   CHECK(outcomes[0].failure == "port is DOWN");
   CHECK(outcomes[1].failure.text().find("the other end: port is DOWN") != std::string::npos);
+}
+
+TEST_CASE("a driver that holds a connection costs its own transfer, and not the round") {
+  const auto comm = single_comm();
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  PairOutcome measured, broken;
+  measured.bytes_per_second = {5};
+  broken.failure = "not finished within the deadline";
+  RoundEnds ends(0.05);
+  PairTask second = task(false, PairMeasure::bandwidth);
+  second.rail = 1;
+  const std::vector<PairJob> jobs{{task(true, PairMeasure::bandwidth), 0, "a → b"},
+                                  {task(false, PairMeasure::bandwidth), 0, "a → b"},
+                                  {task(true, PairMeasure::bandwidth), 1, "a → c"},
+                                  {second, 0, "a → c"}};
+  const auto make = [&](const PairJob& job) -> std::unique_ptr<PairEndpoint> {
+    if (job.name == "a → c") return std::make_unique<FakeEnd>(job, measured);
+    return std::make_unique<HeldEnd>(job, job.task.sends ? measured : broken, released);
+  };
+  ends.connect(*comm, jobs, make, 1);
+  const auto outcomes = ends.run(1);
+  CHECK(outcomes[0].failure.text() ==
+        "a → b: the sender's driver has not given the connection back for 0.05 s; next: read the "
+        "kernel log of that host");
+  CHECK(outcomes[0].bytes_per_second.empty());
+  CHECK(outcomes[1].failure == "not finished within the deadline");
+  CHECK(outcomes[2].failure.empty());
+  CHECK(outcomes[2].bytes_per_second == std::vector<double>{5});
+  release.set_value();
 }

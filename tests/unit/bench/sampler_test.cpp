@@ -164,6 +164,15 @@ TEST_CASE("stop rule: both sides of every limit") {
   CHECK(rule.done(Samples{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 1));
 }
 
+TEST_CASE("stop rule: samples that agree still span the least time, except at a limit") {
+  const StopRule rule{.max_seconds = 5, .min_seconds = 0.02, .min_samples = 6, .max_samples = 10};
+  CHECK_FALSE(rule.done(Samples{1, 1, 1, 1, 1, 1}, 0.0199));
+  CHECK(rule.done(Samples{1, 1, 1, 1, 1, 1}, 0.02));
+  CHECK(rule.done(Samples{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 0.001));
+  const StopRule short_one{.max_seconds = 0.01, .min_seconds = 0.02};
+  CHECK(short_one.done(Samples{1}, 0.01));
+}
+
 TEST_CASE("warm-up ends when three samples agree and no longer fall, or at its limits") {
   WarmUp falling(100, 100);
   for (const double s : {9.0, 7.0, 5.0, 4.0}) {

@@ -59,49 +59,50 @@ std::vector<int> as_ints(const std::vector<uint64_t>& values) {
 
 MpiCall::MpiCall(const RankBuffersSpec& spec, MPI_Comm comm)
     : buffers_(spec, host_buffer),
-      comm_(comm),
-      type_(datatype(spec.type)),
+      arguments_{.own = buffers_.send(),
+                 .send = spec.in_place == InPlace::no ? buffers_.send() : MPI_IN_PLACE,
+                 .receive = buffers_.receive(),
+                 .block = static_cast<int>(spec.size.block),
+                 .type = datatype(spec.type),
+                 .operation = operation(spec.reduction),
+                 .comm = comm},
+      partner_(buffers_.partner()),
+      initiates_(buffers_.initiates()),
       counts_(as_ints(buffers_.counts())),
       offsets_(as_ints(buffers_.offsets())) {}
 
 void MpiCall::run() {
   const RankBuffersSpec& spec = buffers_.spec();
-  const int block = static_cast<int>(spec.size.block);
-  void* const own = buffers_.send();
-  void* const send = spec.in_place == InPlace::no ? own : MPI_IN_PLACE;
-  void* const receive = buffers_.receive();
-  const MPI_Datatype type = type_;
+  const auto [own, send, receive, block, type, operation, comm] = arguments_;
   switch (spec.collective) {
     case Collective::all_reduce:
-      return mpi::check(MPI_Allreduce(send, receive, block, type, operation(spec.reduction), comm_),
+      return mpi::check(MPI_Allreduce(send, receive, block, type, operation, comm),
                         "MPI_Allreduce");
     case Collective::all_gather:
-      return mpi::check(MPI_Allgather(send, block, type, receive, block, type, comm_),
+      return mpi::check(MPI_Allgather(send, block, type, receive, block, type, comm),
                         "MPI_Allgather");
     case Collective::reduce_scatter:
-      return mpi::check(
-          MPI_Reduce_scatter_block(send, receive, block, type, operation(spec.reduction), comm_),
-          "MPI_Reduce_scatter_block");
+      return mpi::check(MPI_Reduce_scatter_block(send, receive, block, type, operation, comm),
+                        "MPI_Reduce_scatter_block");
     case Collective::alltoall:
-      return mpi::check(MPI_Alltoall(send, block, type, receive, block, type, comm_),
+      return mpi::check(MPI_Alltoall(send, block, type, receive, block, type, comm),
                         "MPI_Alltoall");
     case Collective::broadcast:
-      return mpi::check(MPI_Bcast(spec.rank == 0 ? own : receive, block, type, 0, comm_),
+      return mpi::check(MPI_Bcast(spec.rank == 0 ? own : receive, block, type, 0, comm),
                         "MPI_Bcast");
     case Collective::reduce:
-      return mpi::check(MPI_Reduce(own, receive, block, type, operation(spec.reduction), 0, comm_),
-                        "MPI_Reduce");
+      return mpi::check(MPI_Reduce(own, receive, block, type, operation, 0, comm), "MPI_Reduce");
     case Collective::gather:
-      return mpi::check(MPI_Gather(own, block, type, receive, block, type, 0, comm_), "MPI_Gather");
+      return mpi::check(MPI_Gather(own, block, type, receive, block, type, 0, comm), "MPI_Gather");
     case Collective::scatter:
-      return mpi::check(MPI_Scatter(own, block, type, receive, block, type, 0, comm_),
+      return mpi::check(MPI_Scatter(own, block, type, receive, block, type, 0, comm),
                         "MPI_Scatter");
     case Collective::alltoallv:
       return all_to_all_uneven();
     case Collective::sendrecv:
       return mpi::check(
           MPI_Sendrecv(own, block, type, (spec.rank + 1) % spec.ranks, 0, receive, block, type,
-                       (spec.rank + spec.ranks - 1) % spec.ranks, 0, comm_, MPI_STATUS_IGNORE),
+                       (spec.rank + spec.ranks - 1) % spec.ranks, 0, comm, MPI_STATUS_IGNORE),
           "MPI_Sendrecv");
     case Collective::pingpong:
       return ping_pong();
@@ -113,101 +114,89 @@ void MpiCall::run() {
 }
 
 void MpiCall::all_to_all_uneven() {
-  mpi::check(MPI_Alltoallv(buffers_.send(), counts_.data(), offsets_.data(), type_,
-                           buffers_.receive(), counts_.data(), offsets_.data(), type_, comm_),
+  const Arguments& a = arguments_;
+  mpi::check(MPI_Alltoallv(a.own, counts_.data(), offsets_.data(), a.type, a.receive,
+                           counts_.data(), offsets_.data(), a.type, a.comm),
              "MPI_Alltoallv");
+}
+
+void MpiCall::send(const void* from, int count, int tag) {
+  mpi::check(MPI_Send(from, count, arguments_.type, *partner_, tag, arguments_.comm), "MPI_Send");
+}
+
+void MpiCall::receive(void* to, int count, int tag) {
+  mpi::check(
+      MPI_Recv(to, count, arguments_.type, *partner_, tag, arguments_.comm, MPI_STATUS_IGNORE),
+      "MPI_Recv");
 }
 
 // Each end sends its own data, so that both directions are checked.
 void MpiCall::ping_pong() {
-  const auto other = buffers_.partner();
-  if (!other) return;
-  const int count = static_cast<int>(buffers_.spec().size.block);
-  const auto send = [&] {
-    mpi::check(MPI_Send(buffers_.send(), count, type_, *other, 0, comm_), "MPI_Send");
-  };
-  const auto receive = [&] {
-    mpi::check(MPI_Recv(buffers_.receive(), count, type_, *other, 0, comm_, MPI_STATUS_IGNORE),
-               "MPI_Recv");
-  };
-  if (buffers_.initiates()) {
-    send();
-    receive();
-  } else {
-    receive();
-    send();
-  }
+  if (!partner_) return;
+  if (initiates_) send(arguments_.own, arguments_.block, 0);
+  receive(arguments_.receive, arguments_.block, 0);
+  if (!initiates_) send(arguments_.own, arguments_.block, 0);
 }
 
 void MpiCall::send_to_partner() {
-  const auto other = buffers_.partner();
-  if (!other) return;
-  const int count = static_cast<int>(buffers_.spec().size.block);
+  if (!partner_) return;
   // The receiver answers with an empty message, so that the sender's time ends after the arrival.
-  if (buffers_.initiates()) {
-    mpi::check(MPI_Send(buffers_.send(), count, type_, *other, 0, comm_), "MPI_Send");
-    mpi::check(MPI_Recv(nullptr, 0, type_, *other, 1, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+  if (initiates_) {
+    send(arguments_.own, arguments_.block, 0);
+    receive(nullptr, 0, 1);
   } else {
-    mpi::check(MPI_Recv(buffers_.receive(), count, type_, *other, 0, comm_, MPI_STATUS_IGNORE),
-               "MPI_Recv");
-    mpi::check(MPI_Send(nullptr, 0, type_, *other, 1, comm_), "MPI_Send");
+    receive(arguments_.receive, arguments_.block, 0);
+    send(nullptr, 0, 1);
   }
 }
 
 void MpiCall::exchange_with_partner() {
-  const auto other = buffers_.partner();
-  if (!other) return;
-  const int count = static_cast<int>(buffers_.spec().size.block);
-  mpi::check(MPI_Sendrecv(buffers_.send(), count, type_, *other, 0, buffers_.receive(), count,
-                          type_, *other, 0, comm_, MPI_STATUS_IGNORE),
+  if (!partner_) return;
+  const Arguments& a = arguments_;
+  mpi::check(MPI_Sendrecv(a.own, a.block, a.type, *partner_, 0, a.receive, a.block, a.type,
+                          *partner_, 0, a.comm, MPI_STATUS_IGNORE),
              "MPI_Sendrecv");
 }
 
 void MpiCall::start(std::vector<MPI_Request>& requests) {
   const RankBuffersSpec& spec = buffers_.spec();
-  const int block = static_cast<int>(spec.size.block);
-  void* const own = buffers_.send();
-  void* const send = spec.in_place == InPlace::no ? own : MPI_IN_PLACE;
-  void* const receive = buffers_.receive();
-  const MPI_Datatype type = type_;
+  const auto [own, send, receive, block, type, operation, comm] = arguments_;
   MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
   const int next = (spec.rank + 1) % spec.ranks, before = (spec.rank + spec.ranks - 1) % spec.ranks;
   switch (spec.collective) {
     case Collective::all_reduce:
-      return mpi::check(
-          MPI_Iallreduce(send, receive, block, type, operation(spec.reduction), comm_, request),
-          "MPI_Iallreduce");
+      return mpi::check(MPI_Iallreduce(send, receive, block, type, operation, comm, request),
+                        "MPI_Iallreduce");
     case Collective::all_gather:
-      return mpi::check(MPI_Iallgather(send, block, type, receive, block, type, comm_, request),
+      return mpi::check(MPI_Iallgather(send, block, type, receive, block, type, comm, request),
                         "MPI_Iallgather");
     case Collective::reduce_scatter:
-      return mpi::check(MPI_Ireduce_scatter_block(send, receive, block, type,
-                                                  operation(spec.reduction), comm_, request),
-                        "MPI_Ireduce_scatter_block");
+      return mpi::check(
+          MPI_Ireduce_scatter_block(send, receive, block, type, operation, comm, request),
+          "MPI_Ireduce_scatter_block");
     case Collective::alltoall:
-      return mpi::check(MPI_Ialltoall(send, block, type, receive, block, type, comm_, request),
+      return mpi::check(MPI_Ialltoall(send, block, type, receive, block, type, comm, request),
                         "MPI_Ialltoall");
     case Collective::broadcast:
-      return mpi::check(MPI_Ibcast(spec.rank == 0 ? own : receive, block, type, 0, comm_, request),
+      return mpi::check(MPI_Ibcast(spec.rank == 0 ? own : receive, block, type, 0, comm, request),
                         "MPI_Ibcast");
     case Collective::reduce:
-      return mpi::check(
-          MPI_Ireduce(own, receive, block, type, operation(spec.reduction), 0, comm_, request),
-          "MPI_Ireduce");
+      return mpi::check(MPI_Ireduce(own, receive, block, type, operation, 0, comm, request),
+                        "MPI_Ireduce");
     case Collective::gather:
-      return mpi::check(MPI_Igather(own, block, type, receive, block, type, 0, comm_, request),
+      return mpi::check(MPI_Igather(own, block, type, receive, block, type, 0, comm, request),
                         "MPI_Igather");
     case Collective::scatter:
-      return mpi::check(MPI_Iscatter(own, block, type, receive, block, type, 0, comm_, request),
+      return mpi::check(MPI_Iscatter(own, block, type, receive, block, type, 0, comm, request),
                         "MPI_Iscatter");
     case Collective::alltoallv:
       return mpi::check(MPI_Ialltoallv(own, counts_.data(), offsets_.data(), type, receive,
-                                       counts_.data(), offsets_.data(), type, comm_, request),
+                                       counts_.data(), offsets_.data(), type, comm, request),
                         "MPI_Ialltoallv");
     case Collective::sendrecv:
-      mpi::check(MPI_Irecv(receive, block, type, before, 0, comm_, request), "MPI_Irecv");
+      mpi::check(MPI_Irecv(receive, block, type, before, 0, comm, request), "MPI_Irecv");
       return mpi::check(
-          MPI_Isend(own, block, type, next, 0, comm_, &requests.emplace_back(MPI_REQUEST_NULL)),
+          MPI_Isend(own, block, type, next, 0, comm, &requests.emplace_back(MPI_REQUEST_NULL)),
           "MPI_Isend");
     case Collective::pingpong:
     case Collective::pair_one_way:

@@ -21,17 +21,31 @@ class MpiCall final : public CollectiveCall {
   void start(std::vector<MPI_Request>& requests);
   std::optional<Mismatch> verify(uint64_t iteration) override { return buffers_.verify(iteration); }
   void corrupt() override { buffers_.corrupt(); }
-  bool initiates() const override { return buffers_.initiates(); }
+  bool initiates() const override { return initiates_; }
 
  private:
+  // Of the collective, known before it is timed.
+  struct Arguments {
+    void* own;   // what this rank contributes
+    void* send;  // the same, or MPI_IN_PLACE
+    void* receive;
+    int block;  // elements
+    MPI_Datatype type;
+    MPI_Op operation;
+    MPI_Comm comm;
+  };
+
+  void send(const void* from, int count, int tag);
+  void receive(void* to, int count, int tag);
   void ping_pong();
   void send_to_partner();
   void exchange_with_partner();
   void all_to_all_uneven();
 
   RankBuffers buffers_;
-  MPI_Comm comm_;
-  MPI_Datatype type_;
+  Arguments arguments_;
+  std::optional<int> partner_;
+  bool initiates_;
   std::vector<int> counts_, offsets_;  // used by alltoallv
 };
 
