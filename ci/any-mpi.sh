@@ -6,10 +6,11 @@
 # Prints for each the library that the binary found, whether every result was right, and the ratio of the times,
 # clusterbench over the plain loop, of the slowest rank, in alternating runs: median and its 95 % interval. A line says what
 # could not be had or compared. Exit 1 if a job failed, a result was wrong, a median is not shown to be at most 1.03 (its
-# interval reaches over it: more rounds decide), or none could be compared. With 0 rounds nothing is compared.
+# interval reaches over it: more rounds decide), or none could be compared. With 0 rounds nothing is compared. Two starts of one
+# program differ by 10 % and more, by where the kernel puts the ranks: hence 100 rounds (30 minutes for all), on an idle machine.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
 binary=$(realpath "${1:-$root/build/ci/bin/clusterbench}")
-rounds=${2:-25}
+rounds=${2:-100}
 exec /usr/bin/python3 tests/tools/any_mpi.py "$binary" "$rounds" "$root/.cache/any-mpi"

@@ -111,7 +111,7 @@ def measured(mpi, ranks, binary, folder, *words):
 def own_times(mpi, binary, folder):
     """{point: seconds of the slowest rank}, as the rate over all ranks has them."""
     document, why = measured(mpi, RANKS, binary, folder, "--op", ",".join(OPS), "--size", ",".join(map(str, SIZES)),
-                             "--no-in-place", "--duration", "200ms", "--checks", 1)
+                             "--no-in-place", "--duration", "60ms", "--checks", 1)
     if document is None:
         raise Failed(why)
     return {(r["params"]["op"], r["params"]["size"]): r["params"]["size"] / m["summary"]["median"] for r in document["records"]

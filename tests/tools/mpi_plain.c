@@ -1,6 +1,6 @@
 /* A plain loop as anyone would write it: barrier, clock, call, clock. Compiled with the mpicc of
  * the MPI that is compared (ci/any-mpi.sh). Prints for each point the median over iterations of the
- * slowest rank's time, in seconds. Each point is warmed up for some 50 ms and measured as long, in
+ * slowest rank's time, in seconds. Each point is warmed up for some 30 ms and measured as long, in
  * 40 iterations at least. mpirun -np 4 mpi_plain all_reduce|alltoall BYTES [all_reduce|alltoall
  * BYTES …] all_reduce: float sums of BYTES; alltoall: BYTES in all from each rank. */
 #include <mpi.h>
@@ -50,7 +50,7 @@ static int iterations_of(const struct call* c, double seconds) {
 
 static void point(int all_reduce, int bytes, int rank, int ranks) {
   const struct call c = {all_reduce, bytes, ranks, ones(bytes), ones(bytes)};
-  const int iterations = iterations_of(&c, 0.05);
+  const int iterations = iterations_of(&c, 0.03);
   double* mine = malloc((size_t)iterations * sizeof *mine);
   double* slowest = malloc((size_t)iterations * sizeof *slowest);
   loop(&c, iterations, mine); /* warms up */
