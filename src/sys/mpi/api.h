@@ -143,15 +143,15 @@ struct Api {
   std::string reason;  // why there is no library; empty if there is one
 };
 
-// Opens the library of this process and publishes it in `opened`. Never throws.
+// Opens the library of this process and publishes it in `published_api`. Never throws.
 const Api& open_own();
-extern std::atomic<const Api*> opened;
+extern std::atomic<const Api*> published_api;
 
 // Returns the library of this process, which is opened at the first call. Without a library every
 // function fails, except Initialized and Finalized, which answer no. Never throws. Inline, because
 // every call of MPI comes through here: a function of its own costs a collective of 32 bytes 3 %.
 inline const Api& api() {
-  const Api* const own = opened.load(std::memory_order_acquire);
+  const Api* const own = published_api.load(std::memory_order_acquire);
   return own != nullptr ? *own : open_own();
 }
 

@@ -108,11 +108,11 @@ Abi abi_of(std::string_view path, bool open_mpi_objects) {
   return open_mpi_objects ? Abi::open_mpi : Abi::mpich;
 }
 
-constinit std::atomic<const Api*> opened = nullptr;
+constinit std::atomic<const Api*> published_api = nullptr;
 
 const Api& open_own() {
   static const Api own = open_one_of(library_candidates(own_surroundings()));
-  opened.store(&own, std::memory_order_release);
+  published_api.store(&own, std::memory_order_release);
   return own;
 }
 
