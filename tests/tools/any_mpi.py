@@ -122,7 +122,7 @@ def plain_times(mpi, program):
     done = mpi.run(RANKS, program, *[word for point in POINTS for word in point])
     if done.returncode != 0:
         raise Failed(f"the plain loop ended with {done.returncode}: {done.stderr.strip()[-600:]}")
-    return dict(zip(POINTS, map(float, done.stdout.split()[-len(POINTS):])))
+    return dict(zip(POINTS, map(float, done.stdout.split()), strict=True))
 
 
 def judged(ratios):
@@ -177,7 +177,7 @@ def tried(mpi, binary, rounds, folder):
         return right
     try:
         return (rounds == 0 or compare(mpi, binary, rounds, folder)) and right
-    except Failed as why:
+    except (Failed, subprocess.SubprocessError, KeyError, ValueError) as why:
         print(f"  FAILED: {why}", flush=True)
         return False
 

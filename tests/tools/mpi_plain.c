@@ -1,7 +1,7 @@
 /* A plain loop as anyone would write it: barrier, clock, call, clock. Compiled with the mpicc of
  * the MPI that is compared (ci/any-mpi.sh). Prints for each point the median over iterations of the
- * slowest rank's time, in seconds. Each point is warmed up for some 30 ms and measured as long, in
- * 40 iterations at least. mpirun -np 4 mpi_plain all_reduce|alltoall BYTES [all_reduce|alltoall
+ * slowest rank's time, in seconds. Each point is warmed up for 30 ms at least and measured as long,
+ * in 40 iterations at least. mpirun -np 4 mpi_plain all_reduce|alltoall BYTES [all_reduce|alltoall
  * BYTES …] all_reduce: float sums of BYTES; alltoall: BYTES in all from each rank. */
 #include <mpi.h>
 #include <stdio.h>
@@ -38,14 +38,18 @@ static void loop(const struct call* c, int iterations, double* seconds) {
   }
 }
 
+/* As many as take this long once they are warm: the first ones, in which the library connects, take
+ * longer and count for nothing. */
 static int iterations_of(const struct call* c, double seconds) {
-  enum { tried = 40, most = 1000000 };
-  double times[tried];
-  const double begin = MPI_Wtime();
-  loop(c, tried, times);
-  double fit = seconds / ((MPI_Wtime() - begin) / tried);
-  MPI_Bcast(&fit, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  return fit < tried ? tried : fit > most ? most : (int)fit;
+  for (int n = 40;; n *= 2) {
+    double* times = malloc((size_t)n * sizeof *times);
+    const double begin = MPI_Wtime();
+    loop(c, n, times);
+    double took = MPI_Wtime() - begin;
+    free(times);
+    MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (took >= seconds || n > 1000000) return n;
+  }
 }
 
 static void point(int all_reduce, int bytes, int rank, int ranks) {
@@ -53,7 +57,6 @@ static void point(int all_reduce, int bytes, int rank, int ranks) {
   const int iterations = iterations_of(&c, 0.03);
   double* mine = malloc((size_t)iterations * sizeof *mine);
   double* slowest = malloc((size_t)iterations * sizeof *slowest);
-  loop(&c, iterations, mine); /* warms up */
   loop(&c, iterations, mine);
   MPI_Reduce(mine, slowest, iterations, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   if (rank == 0) {

@@ -4,12 +4,14 @@
 #include <chrono>
 #include <future>
 #include <map>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "core/clock.h"
 #include "core/stats.h"
+#include "sys/os/left_behind.h"
 
 namespace cb::net {
 namespace {
@@ -39,10 +41,17 @@ std::map<std::string, std::string> exchange_addresses(Comm& comm, const std::str
 }
 
 // Destroys the end in a thread that goes on alone if its driver holds it.
-std::future<void> closing(std::unique_ptr<PairEndpoint> end) {
-  std::packaged_task<void()> task([end = std::move(end)]() mutable { end.reset(); });
-  std::future<void> done = task.get_future();
-  std::thread(std::move(task)).detach();
+std::future<void> closing(std::shared_ptr<PairEndpoint> end) {
+  const auto closed = std::make_shared<std::promise<void>>();
+  std::future<void> done = closed->get_future();
+  try {
+    run_left_behind([end = std::move(end), closed]() mutable {
+      end.reset();
+      closed->set_value();
+    });
+  } catch (const std::system_error&) {  // no thread could be made, and the end is gone by now
+    closed->set_value();
+  }
   return done;
 }
 
@@ -135,7 +144,9 @@ void RoundEnds::close(std::vector<PairOutcome>& out) {
   for (Slot& slot : slots_) closed.push_back(closing(std::move(slot.end)));
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(close_seconds_);
   for (size_t i = 0; i < closed.size(); ++i) {
-    if (closed[i].wait_until(end) == std::future_status::ready || !out[i].failure.empty()) continue;
+    if (closed[i].wait_until(end) == std::future_status::ready) continue;
+    const bool wrong = out[i].wrong_data && !out[i].wrong_data->empty();
+    if (wrong || !out[i].failure.empty()) continue;  // which says more
     const PairJob& job = slots_[i].job;
     out[i] = {};
     out[i].failure = said(job.task.sends ? "net.sender_not_closed" : "net.receiver_not_closed",

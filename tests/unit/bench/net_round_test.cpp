@@ -2,8 +2,11 @@
 #include "bench/network/round.h"
 
 #include <future>
+#include <thread>
 
 #include <doctest/doctest.h>
+
+#include "sys/os/left_behind.h"
 
 using namespace cb;
 using namespace cb::net;
@@ -105,10 +108,11 @@ TEST_CASE("a driver that holds a connection costs its own transfer, and not the 
   const auto comm = single_comm();
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
-  PairOutcome measured, broken;
+  PairOutcome measured, wrong, broken;
   measured.bytes_per_second = {5};
+  wrong.wrong_data = "byte 3 is wrong";
   broken.failure = "not finished within the deadline";
-  RoundEnds ends(0.05);
+  RoundEnds ends(1);
   PairTask second = task(false, PairMeasure::bandwidth);
   second.rail = 1;
   const std::vector<PairJob> jobs{{task(true, PairMeasure::bandwidth), 0, "a → b"},
@@ -116,17 +120,23 @@ TEST_CASE("a driver that holds a connection costs its own transfer, and not the 
                                   {task(true, PairMeasure::bandwidth), 1, "a → c"},
                                   {second, 0, "a → c"}};
   const auto make = [&](const PairJob& job) -> std::unique_ptr<PairEndpoint> {
-    if (job.name == "a → c") return std::make_unique<FakeEnd>(job, measured);
-    return std::make_unique<HeldEnd>(job, job.task.sends ? measured : broken, released);
+    if (job.name == "a → b")
+      return std::make_unique<HeldEnd>(job, job.task.sends ? measured : wrong, released);
+    if (job.task.sends) return std::make_unique<FakeEnd>(job, measured);
+    return std::make_unique<HeldEnd>(job, broken, released);
   };
   ends.connect(*comm, jobs, make, 1);
   const auto outcomes = ends.run(1);
   CHECK(outcomes[0].failure.text() ==
-        "a → b: the sender's driver has not given the connection back for 0.05 s; next: read the "
+        "a → b: the sender's driver has not given the connection back for 1 s; next: read the "
         "kernel log of that host");
   CHECK(outcomes[0].bytes_per_second.empty());
-  CHECK(outcomes[1].failure == "not finished within the deadline");
+  CHECK(outcomes[1].failure.empty());  // wrong data says more than the driver
+  CHECK(outcomes[1].wrong_data == Said("byte 3 is wrong"));
   CHECK(outcomes[2].failure.empty());
   CHECK(outcomes[2].bytes_per_second == std::vector<double>{5});
+  CHECK(outcomes[3].failure == "not finished within the deadline");
+  CHECK(threads_left_behind() == 3);  // the process then ends without exit()
   release.set_value();
+  while (threads_left_behind() > 0) std::this_thread::yield();
 }

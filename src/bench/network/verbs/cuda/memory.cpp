@@ -30,6 +30,14 @@ class GpuTransferMemory : public TransferMemory {
     push();
     register_with(with);
   }
+  // The choice is per thread, and the end of a round is destroyed on a thread of its own.
+  ~GpuTransferMemory() override {
+    try {
+      cuda::select(ordinal_);
+    } catch (const Error&) {
+      // Then the GPU is lost, and there is nothing to give back.
+    }
+  }
   uintptr_t address() const override { return reinterpret_cast<uintptr_t>(memory_.data()); }
   const ibv_mr& region() const override { return *region_; }
   std::byte* host() const override { return copy_.data(); }
