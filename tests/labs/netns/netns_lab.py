@@ -1,7 +1,7 @@
 """Several hosts on one machine: a network namespace each, joined by a bridge.
 
 Everything, the bridge too, lives in namespaces of the lab, so nothing of the machine's own network
-is touched and several labs can stand side by side. What a lab makes is written down first, in a
+is touched and several labs can stand side by side. Its processes share one control group. What a lab makes is written down first, in a
 registry file of its own; only what stands there is ever removed. A lab whose process was killed is
 torn down by the next one that starts.
 """
@@ -15,6 +15,8 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+
+import cpu_group
 
 REGISTRY = Path("/run/clusterbench-lab")
 AGENT = Path(__file__).with_name("launch-agent")
@@ -64,6 +66,7 @@ class NetnsLab:
         self.hosts = [f"{prefix}-n{i + 1}" for i in range(count)]
         self._registry = REGISTRY / f"{prefix}.json"
         self._names = REGISTRY / f"{prefix}.hosts"  # one a line, read by launch-agent
+        self.cpu_group = None
 
     def __enter__(self):
         remove_leftovers()
@@ -80,12 +83,15 @@ class NetnsLab:
 
     def _register(self):
         REGISTRY.mkdir(mode=0o700, exist_ok=True)
+        group = cpu_group.place(self.head.removesuffix("-head"))
         mine = {"pid": os.getpid(), "start": start_time(os.getpid()),
-                "namespaces": [self.head, *self.hosts]}
+                "namespaces": [self.head, *self.hosts], "cpu_group": str(group) if group else None}
         self._registry.write_text(json.dumps(mine))
         self._names.write_text("".join(f"{h}\n" for h in self.hosts))
 
     def _build(self):
+        group = json.loads(self._registry.read_text())["cpu_group"]
+        self.cpu_group = cpu_group.make(Path(group), len(self.hosts)) if group else None
         ip("netns", "add", self.head)
         ip("-n", self.head, "link", "set", "lo", "up")
         ip("-n", self.head, "link", "add", "br0", "type", "bridge")
@@ -132,9 +138,9 @@ class NetnsLab:
     def command(self, argv, host=None):
         """argv as it runs on the head (which is where mpirun belongs) or on a host."""
         if host is None:
-            return ["ip", "netns", "exec", self.head, *map(str, argv)]
+            return cpu_group.joined(self.cpu_group, ["ip", "netns", "exec", self.head, *map(str, argv)])
         self._own(host)
-        return [str(AGENT), host, shlex.join(map(str, argv))]
+        return cpu_group.joined(self.cpu_group, [str(AGENT), host, shlex.join(map(str, argv))])
 
     def run(self, argv, host=None, timeout=120, **options):
         """Runs to its end; CompletedProcess with text. Past the deadline everything is killed."""
@@ -253,14 +259,16 @@ def kill_processes(namespace):
 
 def remove_registered(registry):
     try:
-        namespaces = json.loads(registry.read_text())["namespaces"]
+        lab = json.loads(registry.read_text())
     except FileNotFoundError:
         return
     existing = {line.split()[0] for line in ip("netns", "list").splitlines() if line}
-    for namespace in reversed(namespaces):
+    for namespace in reversed(lab["namespaces"]):
         if namespace in existing:
             kill_processes(namespace)
             ip("netns", "del", namespace)
+    if lab.get("cpu_group"):
+        cpu_group.remove(lab["cpu_group"])
     registry.with_suffix(".hosts").unlink(missing_ok=True)
     registry.unlink()
 
