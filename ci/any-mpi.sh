@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Runs the same binary under each MPI that can be had, and beside a plain loop that is linked to it.
-#   ci/any-mpi.sh [BINARY] [ROUNDS]
+#   ci/any-mpi.sh [BINARY] [ROUNDS [NAME…]]
+#   NAME   only these: srun, or as it is printed, as "PyPI's Intel MPI"
 # Debian's Open MPI and MPICH, and from PyPI, in .cache/any-mpi: Open MPI 5, MPICH 5, the same by the standard ABI of MPI 5,
 # and Intel MPI; then Debian's Open MPI by srun and PMIx, in a Slurm of two nodes of the namespace lab, which needs root.
 # Prints for each the library that the binary found, whether every result was right, and the ratio of the times,
-# clusterbench over the plain loop, of the slowest rank, in alternating runs: median and its 95 % interval. A line says what
-# could not be had or compared. Exit 1 if a job failed, a result was wrong, a median is not shown to be at most 1.03 (its
-# interval reaches over it: more rounds decide), or none could be compared. With 0 rounds nothing is compared. Two starts of one
-# program differ by 10 % and more, by where the kernel puts the ranks: hence 100 rounds (30 minutes for all), on an idle machine.
+# clusterbench over the plain loop, of the slowest rank: median over the rounds and its 95 % interval. A round is one job: the
+# loop stands before the MPI as a library and runs in the same ranks, before and after clusterbench measures, since two starts of
+# one program differ by 10 % and more. A line says what could not be had or compared. Exit 1 if a job failed, a result was wrong,
+# a median is not shown to be at most 1.03 (its interval reaches over it: more rounds decide), or none could be compared. With 0
+# rounds nothing is compared. 30 rounds take 11 minutes; on an idle machine.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
 binary=$(realpath "${1:-$root/build/ci/bin/clusterbench}")
-rounds=${2:-100}
-exec /usr/bin/python3 tests/tools/any_mpi.py "$binary" "$rounds" "$root/.cache/any-mpi"
+rounds=${2:-30}
+exec /usr/bin/python3 tests/tools/any_mpi.py "$binary" "$rounds" "$root/.cache/any-mpi" "${@:3}"

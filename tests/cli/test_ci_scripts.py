@@ -169,9 +169,10 @@ def test_a_median_of_two_builds_below_the_limit_fails_whatever_its_interval_reac
 MADE_UP_LAUNCHER = """#!/usr/bin/python3
 import json, pathlib, sys
 words, log = sys.argv[1:], pathlib.Path({log!r})
-if "--json" not in words:
-    print("1.0 " * 6)
-    sys.exit()
+variables = dict(word.split("=", 1) for word in words if "=" in word)
+if variables:
+    assert pathlib.Path(variables["CLUSTERBENCH_MPI_LIBRARY"]).name == "libmpi_plain.so" and words[2] == "env"
+    pathlib.Path(variables["MPI_PLAIN_OUT"]).write_text("0.5 " * 6 + "\\n" + "1.5 " * 6 + "\\n")
 ranks, times = int(words[1]), {times!r}
 if ranks == 2:
     with log.open("a") as file:
@@ -185,18 +186,18 @@ json.dump({{"run": {{"ranks": ranks}}, "tool": {{"build": {{"mpi": "Made up 1.0"
 """
 
 
-def any_mpi(tmp_path, monkeypatch, times, compiler):
-    """The exit code of tests/tools/any_mpi.py with one MPI, under which a plain loop takes 1 s, and the program `times`, run by run."""
+def any_mpi(tmp_path, monkeypatch, times, compiler, *names):
+    """The exit code of tests/tools/any_mpi.py with one MPI, under which a plain loop takes 0.5 s before and 1.5 s after, and the program `times`, run by run."""
     spec = importlib.util.spec_from_file_location("any_mpi", ROOT / "tests" / "tools" / "any_mpi.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for name, text in (("launcher", MADE_UP_LAUNCHER.format(log=str(tmp_path / "log"), times=times)), ("mpicc", "#!/bin/sh\n: >\"$3\"\n")):
+    for name, text in (("launcher", MADE_UP_LAUNCHER.format(log=str(tmp_path / "log"), times=times)), ("mpicc", "#!/bin/sh\n: >\"$5\"\n")):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     made_up = module.Mpi("Made up", [str(tmp_path / "launcher")], str(tmp_path / compiler))
     monkeypatch.setattr(module, "installations", lambda folder: [made_up])
     monkeypatch.setattr(module, "slurm_of_two", lambda: contextlib.nullcontext((None, "not here")))
-    monkeypatch.setattr(sys, "argv", ["any_mpi.py", "clusterbench", str(len(times)), str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["any_mpi.py", "clusterbench", str(len(times)), str(tmp_path), *names])
     return int(module.main())
 
 
@@ -213,6 +214,13 @@ def test_a_median_over_a_plain_loop_is_shown_to_be_within_the_limit_or_fails(tmp
     assert lines[0] == "Made up: Made up 1.0, 4 ranks, 1 records, 1 checks, 0 wrong"
     assert lines[-1] == "srun: not here"
     assert len(lines) == 8 and all(line.endswith(f"over a plain loop {told}{end}") for line in lines[1:-1]), lines
+
+
+def test_only_the_named_are_tried(tmp_path, monkeypatch, capsys):
+    assert any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc", "Made up") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 7
+    assert any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc", "Misspelt") == 1
+    assert capsys.readouterr().out == "FAILED: no MPI could be compared with a plain loop\n"
 
 
 def test_where_no_mpi_has_a_compiler_nothing_is_compared_and_that_fails(tmp_path, monkeypatch, capsys):

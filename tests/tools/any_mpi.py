@@ -1,4 +1,4 @@
-"""The work of ci/any-mpi.sh: any_mpi.py BINARY ROUNDS FOLDER."""
+"""The work of ci/any-mpi.sh: any_mpi.py BINARY ROUNDS FOLDER [NAME…]."""
 
 import contextlib
 import json
@@ -98,31 +98,32 @@ def installations(folder):
                       CLUSTERBENCH_MPI_LIBRARY=str(standard))
 
 
-def measured(mpi, ranks, binary, folder, *words):
+def measured(mpi, ranks, program, folder, *words):
     """(document, why there is none)"""
     out = folder / "result.json"
     out.unlink(missing_ok=True)
-    done = mpi.run(ranks, binary, "mpi", *words, "--quiet", "--json", out)
+    done = mpi.run(ranks, *program, "mpi", *words, "--quiet", "--json", out)
     if done.returncode != 0 or not out.exists():
         return None, f"exit code {done.returncode}: {(done.stderr or done.stdout).strip()[-600:]}"
     return json.loads(out.read_text()), None
 
 
-def own_times(mpi, binary, folder):
-    """{point: seconds of the slowest rank}, as the rate over all ranks has them."""
-    document, why = measured(mpi, RANKS, binary, folder, "--op", ",".join(OPS), "--size", ",".join(map(str, SIZES)),
-                             "--no-in-place", "--duration", "60ms", "--checks", 1)
+def ratios_of_job(mpi, binary, library, folder):
+    """{point: own time over that of the plain loop}, both of the slowest rank. The loop runs in the same ranks, before and after."""
+    plain = folder / "plain"
+    plain.unlink(missing_ok=True)
+    variables = {"CLUSTERBENCH_MPI_LIBRARY": library, "MPI_PLAIN_OUT": plain,
+                 "MPI_PLAIN": " ".join(f"{op} {size}" for op, size in POINTS)}
+    document, why = measured(mpi, RANKS, ["env", *(f"{name}={value}" for name, value in variables.items()), binary], folder,
+                             "--op", ",".join(OPS), "--size", ",".join(map(str, SIZES)), "--no-in-place", "--duration", "60ms",
+                             "--checks", 1)
     if document is None:
         raise Failed(why)
-    return {(r["params"]["op"], r["params"]["size"]): r["params"]["size"] / m["summary"]["median"] for r in document["records"]
-            for m in r["metrics"] if m["name"] == "algorithm_bytes_per_second"}
-
-
-def plain_times(mpi, program):
-    done = mpi.run(RANKS, program, *[word for point in POINTS for word in point])
-    if done.returncode != 0:
-        raise Failed(f"the plain loop ended with {done.returncode}: {done.stderr.strip()[-600:]}")
-    return dict(zip(POINTS, map(float, done.stdout.split()), strict=True))
+    # As the rate over all ranks has it.
+    own = {(r["params"]["op"], r["params"]["size"]): r["params"]["size"] / m["summary"]["median"] for r in document["records"]
+           for m in r["metrics"] if m["name"] == "algorithm_bytes_per_second"}
+    before, after = ([float(word) for word in line.split()] for line in plain.read_text().splitlines())
+    return {point: own[point] / ((first + last) / 2) for point, first, last in zip(POINTS, before, after, strict=True)}
 
 
 def judged(ratios):
@@ -137,22 +138,23 @@ def judged(ratios):
 
 
 def compile_plain(mpi, folder):
-    """The plain loop, linked to this MPI. Intel's compiler is told where it was installed, which pip does not write into it."""
-    program = folder / "mpi_plain"
-    place = pathlib.Path(mpi.compiler).parents[1]
-    subprocess.run([mpi.compiler, "-O2", "-o", program, SOURCE], check=True, env={**mpi.environment, "I_MPI_ROOT": str(place)})
-    return program
+    """The plain loop as a library that stands before this MPI's. It has no name of its own, so that its file's name counts: that
+    of the standard ABI tells what is behind it. Intel's compiler is told where it was installed, which pip does not write into it."""
+    prefix = pathlib.Path(mpi.compiler).parents[1]
+    standard = mpi.environment.get("CLUSTERBENCH_MPI_LIBRARY")
+    library = folder / (pathlib.Path(standard).name if standard else "libmpi_plain.so")
+    compiler = ["cc", "-DMPI_ABI", f"-I{prefix}/include"] if standard else [mpi.compiler]
+    subprocess.run([*compiler, "-O2", "-shared", "-fPIC", "-o", library, SOURCE, *([standard] if standard else []),
+                    f"-Wl,-rpath,{prefix}/lib"], check=True, env={**mpi.environment, "I_MPI_ROOT": str(prefix)})
+    return library
 
 
 def compare(mpi, binary, rounds, folder):
     """Whether every median is shown to be within the limit."""
-    program, ratios = compile_plain(mpi, folder), {point: [] for point in POINTS}
-    for i in range(rounds):
-        sides = {}
-        for side in ("own", "plain") if i % 2 == 0 else ("plain", "own"):
-            sides[side] = own_times(mpi, binary, folder) if side == "own" else plain_times(mpi, program)
-        for point, so_far in ratios.items():
-            so_far.append(sides["own"][point] / sides["plain"][point])
+    library, ratios = compile_plain(mpi, folder), {point: [] for point in POINTS}
+    for _ in range(rounds):
+        for point, ratio in ratios_of_job(mpi, binary, library, folder).items():
+            ratios[point].append(ratio)
     shown = []
     for (op, size), all_ratios in ratios.items():
         text, within = judged(all_ratios)
@@ -163,7 +165,7 @@ def compare(mpi, binary, rounds, folder):
 
 def tried(mpi, binary, rounds, folder):
     """Whether nothing failed: four ranks measure with right data, and no slower than the plain loop where that is compared."""
-    document, why = measured(mpi, 4, binary, folder, "--op", "all_reduce,alltoall", "--size", "64,1K,1M", "--duration", "50ms")
+    document, why = measured(mpi, 4, [binary], folder, "--op", "all_reduce,alltoall", "--size", "64,1K,1M", "--duration", "50ms")
     if document is None:
         print(f"{mpi.name}: {why}")
         return False
@@ -183,17 +185,21 @@ def tried(mpi, binary, rounds, folder):
 
 
 def main():
-    binary, rounds, folder = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3])
+    binary, rounds, folder, *names = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3]), *sys.argv[4:]
     folder.mkdir(parents=True, exist_ok=True)
     failed, comparable = False, False
     for mpi in installations(folder):
+        if names and mpi.name not in names:
+            continue
         failed = not tried(mpi, binary, rounds, folder) or failed
         comparable = comparable or mpi.compiler is not None
-    with slurm_of_two() as (slurm, reason):
-        if slurm is None:
-            print(f"srun: {reason}")
-        else:
-            failed = not tried(Srun(slurm), binary, rounds, folder) or failed
+    if not names or "srun" in names:
+        with slurm_of_two() as (slurm, reason):
+            if slurm is None:
+                print(f"srun: {reason}")
+            else:
+                failed = not tried(Srun(slurm), binary, rounds, folder) or failed
+                comparable = True
     if rounds > 0 and not comparable:
         print("FAILED: no MPI could be compared with a plain loop")
     return failed or (rounds > 0 and not comparable)

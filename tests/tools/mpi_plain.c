@@ -1,9 +1,16 @@
-/* A plain loop as anyone would write it: barrier, clock, call, clock. Compiled with the mpicc of
- * the MPI that is compared (ci/any-mpi.sh). Prints for each point the median over iterations of the
- * slowest rank's time, in seconds. Each point is warmed up for 30 ms at least and measured as long,
- * in 40 iterations at least. mpirun -np 4 mpi_plain all_reduce|alltoall BYTES [all_reduce|alltoall
- * BYTES …] all_reduce: float sums of BYTES; alltoall: BYTES in all from each rank. */
+/* A plain loop as anyone would write it: barrier, clock, call, clock. Linked to the MPI that is
+ * compared, as a library that stands before it (ci/any-mpi.sh): the program under test opens it for
+ * that MPI and finds all functions of it, but MPI_Init and MPI_Finalize measure the loop too, in the
+ * same ranks, at the same places, before and after the program does.
+ * MPI_PLAIN is "all_reduce|alltoall BYTES [all_reduce|alltoall BYTES …]": all_reduce, float sums of
+ * BYTES; alltoall, BYTES in all from each rank. To the file MPI_PLAIN_OUT rank 0 adds a line each
+ * time: for each point the median over iterations of the slowest rank's time, in seconds. A point
+ * is warmed up for 30 ms at least and measured as long, in 40 iterations at least. */
+#ifdef MPI_ABI
+#include <mpi_abi.h>
+#else
 #include <mpi.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +31,12 @@ struct call {
   float *from, *to;
 };
 
-/* Seconds of each iteration go to `seconds`. */
+/* Seconds of each iteration go to `seconds`. Ends early at `end`, which no clock reaches here: a loop
+ * that looks at the clock once more, as one does that ends by time, takes 0.42 µs for 32 B under
+ * Open MPI 4.1, one that does not takes 0.6 µs, since its ranks come out of the barrier apart. */
 static void loop(const struct call* c, int iterations, double* seconds) {
-  for (int i = 0; i < iterations; ++i) {
+  const double end = MPI_Wtime() + 1e9;
+  for (int i = 0; i < iterations && MPI_Wtime() < end; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
     if (c->all_reduce)
@@ -52,28 +62,40 @@ static int iterations_of(const struct call* c, double seconds) {
   }
 }
 
-static void point(int all_reduce, int bytes, int rank, int ranks) {
+static void point(FILE* out, int all_reduce, int bytes, int ranks) {
   const struct call c = {all_reduce, bytes, ranks, ones(bytes), ones(bytes)};
   const int iterations = iterations_of(&c, 0.03);
   double* mine = malloc((size_t)iterations * sizeof *mine);
   double* slowest = malloc((size_t)iterations * sizeof *slowest);
   loop(&c, iterations, mine);
   MPI_Reduce(mine, slowest, iterations, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  if (rank == 0) {
+  if (out != NULL) {
     qsort(slowest, (size_t)iterations, sizeof *slowest, by_value);
-    printf("%.9g\n", slowest[iterations / 2]);
+    fprintf(out, "%.9g ", slowest[iterations / 2]);
   }
   free(c.from), free(c.to), free(mine), free(slowest);
 }
 
-int main(int argc, char** argv) {
+static void measure(void) {
   int rank, ranks;
-  MPI_Init(&argc, &argv);
+  char* words = strdup(getenv("MPI_PLAIN"));
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc < 3 || argc % 2 != 1) MPI_Abort(MPI_COMM_WORLD, 2);
-  for (int i = 1; i < argc; i += 2)
-    point(strcmp(argv[i], "all_reduce") == 0, atoi(argv[i + 1]), rank, ranks);
-  MPI_Finalize();
-  return 0;
+  FILE* out = rank == 0 ? fopen(getenv("MPI_PLAIN_OUT"), "a") : NULL;
+  if (rank == 0 && out == NULL) MPI_Abort(MPI_COMM_WORLD, 2);
+  for (char* op = strtok(words, " "); op != NULL; op = strtok(NULL, " "))
+    point(out, strcmp(op, "all_reduce") == 0, atoi(strtok(NULL, " ")), ranks);
+  if (out != NULL) fprintf(out, "\n"), fclose(out);
+  free(words);
+}
+
+int MPI_Init(int* argc, char*** argv) {
+  const int result = PMPI_Init(argc, argv);
+  if (result == MPI_SUCCESS) measure();
+  return result;
+}
+
+int MPI_Finalize(void) {
+  measure();
+  return PMPI_Finalize();
 }
