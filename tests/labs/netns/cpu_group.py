@@ -6,6 +6,7 @@ minute: seen as an Open MPI 5 job whose ranks do not move. In one group no host 
 """
 
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -31,24 +32,26 @@ def place(name):
 
 
 def make(group, shares):
-    """A group with as many shares of the processors as so many sessions have; None if it could not be made."""
+    """A group with as many shares of the processors as so many sessions have; None if processes cannot run in one."""
     try:
         group.mkdir()
-    except OSError:
+        for file, one in (("cpu.shares", 1024), ("cpu.weight", 100)):
+            if (group / file).exists():
+                (group / file).write_text(str(one * shares))
+        subprocess.run(joined(group, ["true"]), check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        remove(group)
         return None
-    for file, one in (("cpu.shares", 1024), ("cpu.weight", 100)):
-        if (group / file).exists():
-            (group / file).write_text(str(one * shares))
     return group
 
 
 def joined(group, argv):
     """argv as it runs in the group."""
-    return argv if group is None else ["sh", "-c", 'echo $$ >"$0"; exec "$@"', str(group / "cgroup.procs"), *argv]
+    return argv if group is None else ["sh", "-c", 'echo $$ >"$0" || exit; exec "$@"', str(group / "cgroup.procs"), *argv]
 
 
 def remove(group):
-    """What ran in it has ended, but may not have been taken off yet."""
+    """What ran in it has ended, but may not have been taken off yet. What was never made is no matter."""
     for _ in range(40):
         try:
             Path(group).rmdir()
