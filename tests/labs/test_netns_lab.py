@@ -81,12 +81,13 @@ def test_leftovers_of_a_killed_run_are_removed(netns):
     script = ("import sys, time; sys.path.insert(0, sys.argv[1]); import netns_lab\n"
               "lab = netns_lab.NetnsLab(2).__enter__()\n"
               "p = lab.popen(['sleep', '600'], host=lab.hosts[0])\n"
-              "print(lab.head, *lab.hosts, flush=True); time.sleep(600)")
+              "print(lab.head, *lab.hosts, lab.cpu_group, flush=True); time.sleep(600)")
     killed = subprocess.Popen(
         [sys.executable, "-c", script, str(Path(netns_lab.__file__).parent)],
         stdout=subprocess.PIPE, text=True, start_new_session=True)
-    made = killed.stdout.readline().split()
+    *made, group = killed.stdout.readline().split()
     assert len(made) == 3
+    assert group == "None" or Path(group).exists()
     deadline = time.monotonic() + 10
     while not netns_lab.ip("netns", "pids", made[1]).strip():
         assert time.monotonic() < deadline
@@ -100,7 +101,7 @@ def test_leftovers_of_a_killed_run_are_removed(netns):
         with netns_lab.NetnsLab(1):
             left = netns_lab.ip("netns", "list")
             assert not any(name in left for name in made)
-            assert not alive(inside)
+            assert not alive(inside) and not Path(group).exists()
             assert foreign in left
             assert all(host in left for host in netns.hosts)  # a living lab stays
     finally:

@@ -187,10 +187,11 @@ def tried(mpi, binary, rounds, folder):
 def main():
     binary, rounds, folder, *names = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3]), *sys.argv[4:]
     folder.mkdir(parents=True, exist_ok=True)
-    failed, comparable = False, False
+    failed, comparable, left = False, False, set(names)
     for mpi in installations(folder):
         if names and mpi.name not in names:
             continue
+        left.discard(mpi.name)
         failed = not tried(mpi, binary, rounds, folder) or failed
         comparable = comparable or mpi.compiler is not None
     if not names or "srun" in names:
@@ -200,9 +201,11 @@ def main():
             else:
                 failed = not tried(Srun(slurm), binary, rounds, folder) or failed
                 comparable = True
+    for name in sorted(left - {"srun"}):
+        print(f"FAILED: {name}: no such MPI, or it could not be had")
     if rounds > 0 and not comparable:
         print("FAILED: no MPI could be compared with a plain loop")
-    return failed or (rounds > 0 and not comparable)
+    return failed or bool(left - {"srun"}) or (rounds > 0 and not comparable)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,9 @@ def make(group, shares):
     """A group with as many shares of the processors as so many sessions have; None if processes cannot run in one."""
     try:
         group.mkdir()
+    except OSError:
+        return None
+    try:
         for file, one in (("cpu.shares", 1024), ("cpu.weight", 100)):
             if (group / file).exists():
                 (group / file).write_text(str(one * shares))
@@ -51,13 +54,14 @@ def joined(group, argv):
 
 
 def remove(group):
-    """What ran in it has ended, but may not have been taken off yet. What was never made is no matter."""
+    """Whether it is gone. What ran in it has ended, but may not have been taken off yet. What was never made is gone."""
     for _ in range(40):
         try:
             Path(group).rmdir()
         except FileNotFoundError:
-            return
+            return True
         except OSError:
             time.sleep(0.05)
-            continue
-        return
+        else:
+            return True
+    return False

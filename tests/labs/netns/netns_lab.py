@@ -66,7 +66,8 @@ class NetnsLab:
         self.hosts = [f"{prefix}-n{i + 1}" for i in range(count)]
         self._registry = REGISTRY / f"{prefix}.json"
         self._names = REGISTRY / f"{prefix}.hosts"  # one a line, read by launch-agent
-        self.cpu_group = None
+        self._group = cpu_group.place(prefix)
+        self.cpu_group = None  # of all processes, once it is made
 
     def __enter__(self):
         remove_leftovers()
@@ -83,15 +84,14 @@ class NetnsLab:
 
     def _register(self):
         REGISTRY.mkdir(mode=0o700, exist_ok=True)
-        group = cpu_group.place(self.head.removesuffix("-head"))
         mine = {"pid": os.getpid(), "start": start_time(os.getpid()),
-                "namespaces": [self.head, *self.hosts], "cpu_group": str(group) if group else None}
+                "namespaces": [self.head, *self.hosts], "cpu_group": str(self._group or "")}
         self._registry.write_text(json.dumps(mine))
         self._names.write_text("".join(f"{h}\n" for h in self.hosts))
 
     def _build(self):
-        group = json.loads(self._registry.read_text())["cpu_group"]
-        self.cpu_group = cpu_group.make(Path(group), len(self.hosts)) if group else None
+        if self._group:
+            self.cpu_group = cpu_group.make(self._group, len(self.hosts))
         ip("netns", "add", self.head)
         ip("-n", self.head, "link", "set", "lo", "up")
         ip("-n", self.head, "link", "add", "br0", "type", "bridge")
@@ -267,8 +267,8 @@ def remove_registered(registry):
         if namespace in existing:
             kill_processes(namespace)
             ip("netns", "del", namespace)
-    if lab.get("cpu_group"):
-        cpu_group.remove(lab["cpu_group"])
+    if lab.get("cpu_group") and not cpu_group.remove(lab["cpu_group"]):
+        return  # the next lab tries again
     registry.with_suffix(".hosts").unlink(missing_ok=True)
     registry.unlink()
 
