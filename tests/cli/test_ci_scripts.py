@@ -169,10 +169,15 @@ def test_a_median_of_two_builds_below_the_limit_fails_whatever_its_interval_reac
 MADE_UP_LAUNCHER = """#!/usr/bin/python3
 import json, pathlib, sys
 words, log = sys.argv[1:], pathlib.Path({log!r})
+def takes(op, size):
+    return size * (3 if op == "alltoall" else 1)
 variables = dict(word.split("=", 1) for word in words if "=" in word)
 if variables:
     assert pathlib.Path(variables["CLUSTERBENCH_MPI_LIBRARY"]).name == "libmpi_plain.so" and words[2] == "env"
-    pathlib.Path(variables["MPI_PLAIN_OUT"]).write_text("0.5 " * 6 + "\\n" + "1.5 " * 6 + "\\n")
+    asked = variables["MPI_PLAIN"].split()
+    of_loop = [takes(op, int(size)) for op, size in zip(asked[::2], asked[1::2])]
+    lines = [" ".join(str(seconds * share) for seconds in of_loop) for share in {shares!r}]
+    pathlib.Path(variables["MPI_PLAIN_OUT"]).write_text("\\n".join(lines) + "\\n")
 ranks, times = int(words[1]), {times!r}
 if ranks == 2:
     with log.open("a") as file:
@@ -180,18 +185,19 @@ if ranks == 2:
 time = times[(len(log.read_text()) - 1) % len(times)] if ranks == 2 else 1
 points = [(op, size) for op in ("all_reduce", "alltoall") for size in (32, 65536, 4 << 20)] if ranks == 2 else [("all_reduce", 64)]
 records = [{{"checks": [{{"passed": True}}], "params": {{"op": op, "size": size}},
-            "metrics": [{{"name": "algorithm_bytes_per_second", "summary": {{"median": size / time}}}}]}} for op, size in points]
+            "metrics": [{{"name": "algorithm_bytes_per_second", "summary": {{"median": size / takes(op, size) / time}}}}]}} for op, size in points]
 json.dump({{"run": {{"ranks": ranks}}, "tool": {{"build": {{"mpi": "Made up 1.0"}}}}, "records": records}},
           open(words[words.index("--json") + 1], "w"))
 """
 
 
-def any_mpi(tmp_path, monkeypatch, times, compiler, *names):
-    """The exit code of tests/tools/any_mpi.py with one MPI, under which a plain loop takes 0.5 s before and 1.5 s after, and the program `times`, run by run."""
+def any_mpi(tmp_path, monkeypatch, times, compiler, *names, shares=(0.99, 1.01)):
+    """The exit code of tests/tools/any_mpi.py with one MPI: the program takes `times` the plain loop, run by run, and the loop itself
+    `shares` of what it takes, before and after. Each point takes a time of its own."""
     spec = importlib.util.spec_from_file_location("any_mpi", ROOT / "tests" / "tools" / "any_mpi.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for name, text in (("launcher", MADE_UP_LAUNCHER.format(log=str(tmp_path / "log"), times=times)), ("mpicc", "#!/bin/sh\n: >\"$5\"\n")):
+    for name, text in (("launcher", MADE_UP_LAUNCHER.format(log=str(tmp_path / "log"), times=times, shares=shares)), ("mpicc", "#!/bin/sh\n: >\"$5\"\n")):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     made_up = module.Mpi("Made up", [str(tmp_path / "launcher")], str(tmp_path / compiler))
@@ -207,13 +213,21 @@ def any_mpi(tmp_path, monkeypatch, times, compiler, *names):
     ([0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.02, 1.04, 1.5], "1.000 [1.000 … 1.040]", " not decided: the interval reaches over 1.03"),
     ([0.9, 1.03, 1.03, 1.04, 1.04, 1.1, 1.1, 1.1, 1.5], "1.040 [1.030 … 1.100]", " not decided: the interval reaches over 1.03"),
     ([0.9, 1.04, 1.04, 1.04, 1.04, 1.1, 1.1, 1.1, 1.5], "1.040 [1.040 … 1.100]", " FAILED: above 1.03"),
+    ([0.97] * 6, "0.970 [0.970 … 0.970]", " not decided: the loop takes longer"), ([0.98] * 6, "0.980 [0.980 … 0.980]", ""),
     ([1.0] * 5, "1.000 [1.000 … 1.000]", " not decided: fewer than 6 rounds"), ([1.0] * 6, "1.000 [1.000 … 1.000]", "")])
 def test_a_median_over_a_plain_loop_is_shown_to_be_within_the_limit_or_fails(tmp_path, monkeypatch, capsys, times, told, end):
     assert any_mpi(tmp_path, monkeypatch, times, "mpicc") == (1 if end else 0)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Made up: Made up 1.0, 4 ranks, 1 records, 1 checks, 0 wrong"
     assert lines[-1] == "srun: not here"
-    assert len(lines) == 8 and all(line.endswith(f"over a plain loop {told}{end}") for line in lines[1:-1]), lines
+    assert len(lines) == 8 and all(line.endswith(f"over a plain loop {told}, loop after/before 1.020{end}") for line in lines[1:-1]), lines
+
+
+@pytest.mark.parametrize("shares, end", [((1, 1.03), ""), ((1, 1.04), " not decided: the loop itself changed by more than 1.03"),
+                                         ((1.04, 1), " not decided: the loop itself changed by more than 1.03")])
+def test_beside_a_loop_that_changes_itself_nothing_is_shown(tmp_path, monkeypatch, capsys, shares, end):
+    assert any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc", shares=shares) == (1 if end else 0)
+    assert all(line.endswith(f"loop after/before {shares[1] / shares[0]:.3f}{end}") for line in capsys.readouterr().out.splitlines()[1:-1])
 
 
 def test_only_the_named_are_tried(tmp_path, monkeypatch, capsys):
@@ -222,6 +236,9 @@ def test_only_the_named_are_tried(tmp_path, monkeypatch, capsys):
     (tmp_path / "log").unlink()
     assert any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc", "Made up", "Misspelt") == 1
     assert capsys.readouterr().out.splitlines()[7:] == ["FAILED: Misspelt: no such MPI, or it could not be had"]
+    (tmp_path / "log").unlink()
+    assert any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc", "Made up", "srun") == 1
+    assert capsys.readouterr().out.splitlines()[7:] == ["srun: not here", "FAILED: srun: no such MPI, or it could not be had"]
 
 
 def test_where_no_mpi_has_a_compiler_nothing_is_compared_and_that_fails(tmp_path, monkeypatch, capsys):

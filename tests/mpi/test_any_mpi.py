@@ -3,8 +3,13 @@
 import json
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "tools"))
+import any_mpi  # noqa: E402
 
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 OPEN_MPI = "libmpi.so.40"
@@ -110,3 +115,22 @@ def test_a_wrong_value_that_all_ranks_share_is_not_laid_on_one_host(tmp_path, la
     assert started(launcher, 2, *words[:3], "--size", "64K", "--iterations", 2, "--inject-fault", 1, "--json", file).returncode == 1
     record, = json.loads(file.read_text())["records"]
     assert not any(shared in note for note in record["notes"])
+
+
+@pytest.mark.parametrize("kind, compiler, launcher", [("Open MPI", "mpicc.openmpi", "mpirun.openmpi"), ("MPICH", "mpicc.mpich", "mpiexec.mpich")])
+def test_a_plain_loop_runs_in_the_ranks_of_the_program(tmp_path, monkeypatch, kind, compiler, launcher):
+    """What ci/any-mpi.sh compares with, in one job: each point before and after, behind the right library."""
+    for name in [name for name in os.environ if name.startswith(("OMPI_COMM", "PMI"))]:
+        monkeypatch.delenv(name)
+    mpi = any_mpi.Mpi(kind, [launcher], compiler)
+    document, why = any_mpi.measured(mpi, 2, [BINARY], tmp_path, "--op", "all_reduce", "--size", "64", "--duration", "1ms")
+    assert document, why
+    version = document["tool"]["build"]["mpi"]
+    times = any_mpi.times_of_job(mpi, BINARY, any_mpi.compile_plain(mpi, tmp_path), tmp_path, version)
+    assert list(times) == any_mpi.POINTS and version.startswith(kind)
+    for op, size in any_mpi.POINTS:
+        assert all(0 < seconds < 1 for seconds in times[op, size])
+    for op in any_mpi.OPS:  # four mebibytes take longer than 32 bytes for the loop too, so that no two points are swapped
+        assert all(large > small for small, large in zip(times[op, 32], times[op, 4 << 20]))
+    with pytest.raises(any_mpi.Failed, match="stood behind the plain loop, not another on 2"):
+        any_mpi.times_of_job(mpi, BINARY, any_mpi.compile_plain(mpi, tmp_path), tmp_path, "another")

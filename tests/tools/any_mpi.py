@@ -48,7 +48,7 @@ class Srun(Mpi):
     """Debian's Open MPI, whose ranks srun starts by PMIx, in turn on the nodes of a Slurm lab."""
 
     def __init__(self, slurm):
-        super().__init__(f"srun of Slurm {'.'.join(map(str, slurm_lab.version()))} over {len(slurm.netns.hosts)} nodes", ["srun"],
+        super().__init__("srun of Slurm {}.{:02} over {} nodes of one machine".format(*slurm_lab.version()[:2], len(slurm.netns.hosts)), ["srun"],
                          "mpicc.openmpi")
         self.slurm = slurm
 
@@ -108,8 +108,8 @@ def measured(mpi, ranks, program, folder, *words):
     return json.loads(out.read_text()), None
 
 
-def ratios_of_job(mpi, binary, library, folder):
-    """{point: own time over that of the plain loop}, both of the slowest rank. The loop runs in the same ranks, before and after."""
+def times_of_job(mpi, binary, library, folder, version):
+    """{point: (own time, the plain loop's before, and after)} in seconds, of the slowest rank, in one job of that version of MPI."""
     plain = folder / "plain"
     plain.unlink(missing_ok=True)
     variables = {"CLUSTERBENCH_MPI_LIBRARY": library, "MPI_PLAIN_OUT": plain,
@@ -119,45 +119,59 @@ def ratios_of_job(mpi, binary, library, folder):
                              "--checks", 1)
     if document is None:
         raise Failed(why)
+    found = document["tool"]["build"]["mpi"], document["run"]["ranks"]
+    if found != (version, RANKS):
+        raise Failed(f"{found[0]} on {found[1]} ranks stood behind the plain loop, not {version} on {RANKS}")
     # As the rate over all ranks has it.
     own = {(r["params"]["op"], r["params"]["size"]): r["params"]["size"] / m["summary"]["median"] for r in document["records"]
            for m in r["metrics"] if m["name"] == "algorithm_bytes_per_second"}
     before, after = ([float(word) for word in line.split()] for line in plain.read_text().splitlines())
-    return {point: own[point] / ((first + last) / 2) for point, first, last in zip(POINTS, before, after, strict=True)}
+    return {point: (own[point], first, last) for point, first, last in zip(POINTS, before, after, strict=True)}
 
 
-def judged(ratios):
-    """(the words for it, whether it is shown): of a median only that counts which other rounds would hardly change."""
+def judged(times):
+    """(the words for it, whether it is shown): of a median only that counts which other rounds would hardly change, and beside a
+    loop that takes longer, or changed itself meanwhile, nothing is shown."""
+    ratios = [own / statistics.mean((before, after)) for own, before, after in times]
     low, high = interval(ratios)
-    text = f"{statistics.median(ratios):.3f} [{low:.3f} … {high:.3f}]"
+    drift = statistics.median(after / before for _, before, after in times)
+    text = f"{statistics.median(ratios):.3f} [{low:.3f} … {high:.3f}], loop after/before {drift:.3f}"
     if len(ratios) < ROUNDS:
-        return f"{text} not decided: fewer than {ROUNDS} rounds", False
-    if high <= LIMIT:
+        why = f"not decided: fewer than {ROUNDS} rounds"
+    elif not 1 / LIMIT <= drift <= LIMIT:
+        why = f"not decided: the loop itself changed by more than {LIMIT}"
+    elif low > LIMIT:
+        why = f"FAILED: above {LIMIT}"
+    elif high > LIMIT:
+        why = f"not decided: the interval reaches over {LIMIT}"
+    elif high < 1 / LIMIT:
+        why = "not decided: the loop takes longer"
+    else:
         return text, True
-    return text + (f" FAILED: above {LIMIT}" if low > LIMIT else f" not decided: the interval reaches over {LIMIT}"), False
+    return f"{text} {why}", False
 
 
 def compile_plain(mpi, folder):
     """The plain loop as a library that stands before this MPI's. It has no name of its own, so that its file's name counts: that
-    of the standard ABI tells what is behind it. Intel's compiler is told where it was installed, which pip does not write into it."""
+    of the standard ABI tells what is behind it. Its path to that goes before LD_LIBRARY_PATH. Intel's compiler is told where it was installed, which pip does not write into it."""
     prefix = pathlib.Path(mpi.compiler).parents[1]
     standard = mpi.environment.get("CLUSTERBENCH_MPI_LIBRARY")
     library = folder / (pathlib.Path(standard).name if standard else "libmpi_plain.so")
     compiler = ["cc", "-DMPI_ABI", f"-I{prefix}/include"] if standard else [mpi.compiler]
     subprocess.run([*compiler, "-O2", "-shared", "-fPIC", "-o", library, SOURCE, *([standard] if standard else []),
-                    f"-Wl,-rpath,{prefix}/lib"], check=True, env={**mpi.environment, "I_MPI_ROOT": str(prefix)})
+                    "-Wl,--disable-new-dtags", f"-Wl,-rpath,{prefix}/lib"], check=True, env={**mpi.environment, "I_MPI_ROOT": str(prefix)})
     return library
 
 
-def compare(mpi, binary, rounds, folder):
+def compare(mpi, binary, rounds, folder, version):
     """Whether every median is shown to be within the limit."""
-    library, ratios = compile_plain(mpi, folder), {point: [] for point in POINTS}
+    library, times = compile_plain(mpi, folder), {point: [] for point in POINTS}
     for _ in range(rounds):
-        for point, ratio in ratios_of_job(mpi, binary, library, folder).items():
-            ratios[point].append(ratio)
+        for point, of_job in times_of_job(mpi, binary, library, folder, version).items():
+            times[point].append(of_job)
     shown = []
-    for (op, size), all_ratios in ratios.items():
-        text, within = judged(all_ratios)
+    for (op, size), of_jobs in times.items():
+        text, within = judged(of_jobs)
         print(f"  {op:10} {size:>8} B  over a plain loop {text}", flush=True)
         shown.append(within)
     return all(shown)
@@ -178,34 +192,38 @@ def tried(mpi, binary, rounds, folder):
         print("  not compared: no compiler of this MPI")
         return right
     try:
-        return (rounds == 0 or compare(mpi, binary, rounds, folder)) and right
-    except (Failed, subprocess.SubprocessError, KeyError, ValueError) as why:
+        return (rounds == 0 or compare(mpi, binary, rounds, folder, document["tool"]["build"]["mpi"])) and right
+    except (Failed, subprocess.SubprocessError, KeyError, ValueError, ZeroDivisionError) as why:
         print(f"  FAILED: {why}", flush=True)
         return False
+
+
+def all_of(folder, names):
+    """The installations, or those of these names; "srun" is that of the Slurm lab."""
+    yield from (mpi for mpi in installations(folder) if not names or mpi.name in names)
+    if names and "srun" not in names:
+        return
+    with slurm_of_two() as (slurm, reason):
+        if slurm is None:
+            print(f"srun: {reason}")
+        else:
+            yield Srun(slurm)
 
 
 def main():
     binary, rounds, folder, *names = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3]), *sys.argv[4:]
     folder.mkdir(parents=True, exist_ok=True)
     failed, comparable, left = False, False, set(names)
-    for mpi in installations(folder):
-        if names and mpi.name not in names:
-            continue
-        left.discard(mpi.name)
-        failed = not tried(mpi, binary, rounds, folder) or failed
+    for mpi in all_of(folder, names):
+        left -= {mpi.name, "srun" if isinstance(mpi, Srun) else ""}
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            failed = not tried(mpi, binary, rounds, pathlib.Path(place)) or failed
         comparable = comparable or mpi.compiler is not None
-    if not names or "srun" in names:
-        with slurm_of_two() as (slurm, reason):
-            if slurm is None:
-                print(f"srun: {reason}")
-            else:
-                failed = not tried(Srun(slurm), binary, rounds, folder) or failed
-                comparable = True
-    for name in sorted(left - {"srun"}):
+    for name in sorted(left):
         print(f"FAILED: {name}: no such MPI, or it could not be had")
     if rounds > 0 and not comparable:
         print("FAILED: no MPI could be compared with a plain loop")
-    return failed or bool(left - {"srun"}) or (rounds > 0 and not comparable)
+    return failed or bool(left) or (rounds > 0 and not comparable)
 
 
 if __name__ == "__main__":

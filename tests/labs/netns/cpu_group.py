@@ -1,8 +1,8 @@
 """One CPU control group for all hosts of a lab.
 
 Linux gives each session a group of its own (sched_autogroup), and every host of a lab is a session. Where threads that spin
-share a processor with threads that sleep for 200 µs, Linux 6.18 then leaves a whole session without a processor for up to a
-minute: seen as an Open MPI 5 job whose ranks do not move. In one group no host waits for more than some 100 ms.
+share a processor with threads that sleep, Linux 6.18 then leaves a whole session without one: for a second in a small program,
+for a minute in a job whose ranks stopped (docs/design/decisions/0147-…).
 """
 
 import os
@@ -38,9 +38,9 @@ def make(group, shares):
     except OSError:
         return None
     try:
-        for file, one in (("cpu.shares", 1024), ("cpu.weight", 100)):
+        for file, one, most in (("cpu.shares", 1024, 262144), ("cpu.weight", 100, 10000)):
             if (group / file).exists():
-                (group / file).write_text(str(one * shares))
+                (group / file).write_text(str(min(one * shares, most)))
         subprocess.run(joined(group, ["true"]), check=True, timeout=10)
     except (OSError, subprocess.SubprocessError):
         remove(group)
