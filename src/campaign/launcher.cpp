@@ -100,8 +100,13 @@ Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>&
   std::string list;
   for (const HostSlots& host : hosts) list += (list.empty() ? "" : ",") + host.name;
   Arguments out{"srun"};
+  const bool chosen = std::ranges::any_of(
+      setup.arguments, [](const std::string& word) { return word.starts_with("--mpi"); });
   // A single rank needs no wire-up, so this also works where Slurm was built without PMIx.
-  out.push_back(ranks == 1 ? "--mpi=none" : "--mpi=pmix");
+  if (ranks == 1)
+    out.emplace_back("--mpi=none");
+  else if (!chosen)
+    out.emplace_back("--mpi=pmix");
   append(out, {"--nodes=" + std::to_string(hosts.size()), "--nodelist=" + list,
                "--ntasks=" + std::to_string(ranks),
                "--ntasks-per-node=" + std::to_string(ranks_on(hosts[0], ranks_per_host)),

@@ -80,6 +80,15 @@ DoctorCheck nccl_library(const DoctorFacts& f) {
   return good(id, said("doctor.nccl", f.nccl_library));
 }
 
+// The driver brings no cuBLAS: gemm, burn and the training steps take that of a CUDA Toolkit.
+DoctorCheck cublas_library(const DoctorFacts& f) {
+  constexpr const char* id = "cublas";
+  if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
+  if (f.cublaslt.empty())
+    return warned(id, said("doctor.no_cublas", f.gpus, f.no_cublaslt), said("doctor.give_cublas"));
+  return good(id, said("doctor.cublas", f.cublaslt));
+}
+
 DoctorCheck processors(const DoctorFacts& f) {
   constexpr const char* id = "processors";
   if (f.cpus_allowed == 0) return absent(id, said("doctor.no_limits"));
@@ -123,7 +132,7 @@ DoctorCheck pmix(const DoctorFacts& f) {
   if (!f.srun) return absent(id, said("doctor.no_slurm"));
   if (!f.srun_pmix) return warned(id, said("doctor.srun_silent"), said("doctor.try_srun"));
   return *f.srun_pmix ? good(id, said("doctor.pmix"))
-                      : warned(id, said("doctor.no_pmix"), said("doctor.use_pmi2"));
+                      : warned(id, said("doctor.no_pmix"), said("doctor.other_plugin"));
 }
 
 DoctorCheck name_check(const char* id, const std::string& name, const NameLookup& lookup,
@@ -176,9 +185,11 @@ const char* doctor_state_name(DoctorState state) {
 }
 
 std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts) {
-  return {shared_memory(facts), locked_memory(facts), rdma(facts),     gpu(facts),
-          nccl_library(facts),  processors(facts),    memory(facts),   clock(facts),
-          mpi(facts),           pmix(facts),          own_name(facts), localhost(facts)};
+  return {shared_memory(facts), locked_memory(facts), rdma(facts),
+          gpu(facts),           nccl_library(facts),  cublas_library(facts),
+          processors(facts),    memory(facts),        clock(facts),
+          mpi(facts),           pmix(facts),          own_name(facts),
+          localhost(facts)};
 }
 
 std::string doctor_table(std::span<const DoctorHost> hosts, Lang lang) {

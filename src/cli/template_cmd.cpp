@@ -283,7 +283,7 @@ void add_template_options(CLI::App& sub, TemplateOptions& o) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   add_text(sub, "--directory", c.directory,
-           "where campaigns go, seen by all hosts [/shared/clusterbench]", "DIR");
+           "where campaigns go; hosts need not see it [/shared/clusterbench]", "DIR");
   add_text(sub, "--program", c.program,
            "the program on the hosts and in images [/opt/clusterbench/bin/clusterbench]", "FILE");
   add_text(sub, "--image", c.image,

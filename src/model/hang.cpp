@@ -27,9 +27,11 @@ Said where(const RankState& r) {
 
 std::string name(const RankState& r) { return fmt::format("{} rank {}", r.host, r.rank); }
 
-// Says why the rank is absent.
-Said blame(const RankState& r) {
+// Says why the rank is absent, of which the first was lost so long ago.
+Said blame(const RankState& r, double first_lost_seconds) {
   if (has_failed(r)) return said("hang.failed", unpack_said(r.failure));
+  if (r.link == RankLink::lost && r.lost_seconds < first_lost_seconds)
+    return said("hang.broke_later", format_seconds(first_lost_seconds - r.lost_seconds), where(r));
   if (r.link == RankLink::lost) return said("hang.broke", where(r));
   if (r.link == RankLink::never) return said("hang.never");
   if (r.silent_seconds >= kSilentSeconds)
@@ -74,6 +76,7 @@ std::vector<const RankState*> find_absent(const std::vector<RankState>& ranks) {
     for (const RankState& r : ranks) {
       if (sign(r)) out.push_back(&r);
     }
+    std::ranges::stable_sort(out, std::ranges::greater(), &RankState::lost_seconds);
     if (!out.empty() && out.size() < ranks.size()) return out;
   }
   return {};
@@ -132,9 +135,10 @@ HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks) {
   HangDiagnosis out;
   std::set<int> absent;
   std::vector<Said> reasons;
-  for (const RankState* r : find_absent(ranks)) {
+  const std::vector<const RankState*> found = find_absent(ranks);
+  for (const RankState* r : found) {
     absent.insert(r->rank);
-    out.absent.push_back({r->rank, r->host, blame(*r)});
+    out.absent.push_back({r->rank, r->host, blame(*r, found.front()->lost_seconds)});
     const Said& why = out.absent.back().why;
     out.lines.push_back(fmt::format("not there : {}: {}", name(*r), why.text()));
     reasons.push_back(said("said.of", name(*r), why));

@@ -26,6 +26,7 @@ struct RankState {
   uint64_t left = 0;          // number of collective steps that it has finished
   double idle_seconds = 0;    // time since its last progress
   double silent_seconds = 0;  // time since its last sign of life
+  double lost_seconds = 0;    // time since its connection broke
   RankLink link = RankLink::connected;
   std::string failure = {};  // why it gave up, packed by pack_said(); empty unless it failed
   bool met = false;          // waits where all meet, behind what they measured apart
@@ -48,10 +49,11 @@ struct HangDiagnosis {
 // A rank without a sign of life for this time is silent.
 inline constexpr double kSilentSeconds = 2;
 
-// The absent ranks are those that failed; else those whose connection is lost; else silent ones;
-// else those behind the others and not inside a collective step; else those behind; else, where
-// others have come to a meeting, those outside a step. If all ranks are equally far, none is absent
-// and the network between them is to blame. Who has come to a meeting is not behind.
+// The absent ranks are those that failed; else those whose connection is lost, in the order in
+// which that happened, since an MPI may end ranks that talked to the first; else silent ones; else
+// those behind the others and not inside a collective step; else those behind; else, where others
+// have come to a meeting, those outside a step. If all ranks are equally far, none is absent and
+// the network between them is to blame. Who has come to a meeting is not behind.
 HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks);
 
 // "0-3,7": for messages.

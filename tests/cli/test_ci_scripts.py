@@ -130,15 +130,15 @@ json.dump({{"records": records}}, open(words[words.index("--json") + 1], "w"))
 """
 
 
-def compare_speed(tmp_path, ratios, *words):
-    """ci/portable/speed.py in three rounds over two programs, of which the portable one's figures are `ratios`, run by run of a case."""
+def compare_speed(tmp_path, ratios, *words, rounds=6):
+    """ci/portable/speed.py over two programs, of which the portable one's figures are `ratios`, run by run of a case."""
     log = tmp_path / "log"
     for side in ("native", "portable"):
         (tmp_path / side).write_text(MADE_UP_BUILD.format(side=side, log=str(log), ratios=ratios))
     (tmp_path / "mpirun").write_text('#!/bin/sh\n[ "$1 $2 $3" = "--oversubscribe -np 2" ] && shift 3 && exec "$@"\n')
     for name in ("native", "portable", "mpirun"):
         (tmp_path / name).chmod(0o755)
-    done = ask(ROOT / "ci" / "portable" / "speed.py", tmp_path / "native", tmp_path / "portable", "3", "--dir", tmp_path, *words,
+    done = ask(ROOT / "ci" / "portable" / "speed.py", tmp_path / "native", tmp_path / "portable", str(rounds), "--dir", tmp_path, *words,
                env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
     return done, log.read_text().splitlines()
 
@@ -151,19 +151,29 @@ def test_the_comparison_of_two_builds_alternates_over_the_steps_of_host_quick(tm
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert lines[:-1] == [f"{name:26} 0.980 [0.980 … 0.980], best 0.980" for name in FIGURES]
-    assert lines[-1].startswith("3 rounds, load")
-    assert [run.split()[0] for run in runs] == ["native", "portable", "portable", "native", "native", "portable"] * 8
+    assert lines[-1].startswith("6 rounds, load")
+    assert [run.split()[0] for run in runs] == ["native", "portable", "portable", "native"] * 3 * 8
     assert runs[0] == "native gemm --device cpu --dtype fp64 --size 2048 --duration 4s"
-    assert runs[18] == "native mpi --op all_reduce --size 4K,1M,64M --duration 2s"
-    assert runs[30].startswith("native io --rw randread --block-size 4K --queue-depth 32 --size 256M --duration 5s --dir ")
-    assert runs[42] == "native burn --device cpu --duration 10s"
+    assert runs[36] == "native mpi --op all_reduce --size 4K,1M,64M --duration 2s"
+    assert runs[60].startswith("native io --rw randread --block-size 4K --queue-depth 32 --size 256M --duration 5s --dir ")
+    assert runs[84] == "native burn --device cpu --duration 10s"
 
 
-def test_a_median_of_two_builds_below_the_limit_fails_whatever_its_interval_reaches(tmp_path):
-    done, runs = compare_speed(tmp_path, [0.97, 0.97, 1.5], "--duration", "1s")
+@pytest.mark.parametrize("ratios, rounds, end", [
+    ([0.97], 6, "FAILED: below 0.98"), ([0.97] * 5 + [1.5], 6, "not decided: the interval reaches below 0.98"),
+    ([1.5] * 5 + [0.97], 6, "not decided: the interval reaches below 0.98"), ([1.5], 5, "not decided: fewer than 6 rounds")])
+def test_of_two_builds_only_a_whole_interval_above_the_limit_shows_something(tmp_path, ratios, rounds, end):
+    done, runs = compare_speed(tmp_path, ratios, "--duration", "1s", rounds=rounds)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert [line.split("  ")[0] for line in done.stdout.splitlines() if line.endswith("1.500], best 1.500 FAILED: below 0.98")] == FIGURES
+    assert [line.split("  ")[0] for line in done.stdout.splitlines() if line.endswith(end)] == FIGURES
     assert all("--duration 1s" in run for run in runs)
+
+
+def test_two_builds_are_compared_by_some_steps_alone(tmp_path):
+    done, runs = compare_speed(tmp_path, [1], "--step", "triad", "--step", "burn")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[:-1]] == ["triad", "burn"]
+    assert len(runs) == 24
 
 
 MADE_UP_LAUNCHER = """#!/usr/bin/python3

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import test_gds
+from campaigns import at_least, step, write_profile
 import test_gpu_flow as flow
 from test_gds import disk  # noqa: F401 (a fixture)
 
@@ -171,6 +172,32 @@ def test_a_profile_cannot_name_a_module(place, tmp_path):
     (tmp_path / "p.json").write_text(json.dumps({"schema": "clusterbench.profile/1", "id": "p", "name": "p", "steps": [
         {"id": "s", "case": "bandwidth", "env": {"CLUSTERBENCH_CUDA_MODULE": "/tmp/x.so"}}]}))
     assert "CLUSTERBENCH_CUDA_MODULE" in run(place, "profile", "validate", str(tmp_path / "p.json"), code=2).stderr
+
+
+@pytest.mark.parametrize("case", ["gemm", "burn"])
+def test_a_driver_and_a_module_without_cublas(place, case):
+    """What multiplies is skipped with a next step, and what copies is measured."""
+    file = place.program.parent / "skipped.json"
+    absent = {"CLUSTERBENCH_CUBLASLT_LIBRARY": "/nonexistent/libcublasLt.so.13"}
+    run(place.put(13), case, "--device", "gpu", "--json", file, cuda="driver=13000", code=3, **absent)
+    record = json.loads(file.read_text())["records"][0]
+    assert record["outcome"] == "skipped" and not record.get("metrics")
+    assert "/nonexistent/libcublasLt.so.13" in record["reason"] and "; next: install cuBLAS" in record["reason"]
+    assert copied(place, "driver=13000", **absent)["outcome"] == "measured"
+
+
+def test_a_copy_on_a_host_takes_the_modules_along(place, tmp_path):
+    """`run --copy-to` brings program and module into one folder, where nothing else is, and that module is the one in use."""
+    here, copies, out = os.uname().nodename, tmp_path / "copies", tmp_path / "out"
+    copies.mkdir()
+    copy = {"id": "copy", "case": "bandwidth", "deadline": "60s", "informative": True, "why": "test",
+            "params": {"device": "gpu", "op": "copy", "size": "32K", "warm-up": "0s", "iterations": 3}}
+    path = write_profile(tmp_path, [copy, step("all", scope="cluster")], [at_least("rate", "all", 1)])
+    run(place.put(13), "run", path, "--out", out, "--launcher", "mpirun", "--hosts", f"{here}:1", "--copy-to", copies, cuda="driver=13000")
+    document = json.loads((out / "records/001-copy.json").read_text())
+    assert document["run"]["argv"][0].startswith(f"{copies}/clusterbench-")
+    assert document["records"][0]["facts"]["cuda_module"].startswith(NAME.format(13))
+    assert list(copies.iterdir()) == []
 
 
 # ---- the cases, over the table of each module ----

@@ -12,7 +12,7 @@ from campaigns import BINARY, cb
 
 FAKE = Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "fake"
 HERE = socket.gethostname()
-CHECKS = ["shared-memory", "locked-memory", "rdma", "gpu-driver", "nccl", "processors", "memory", "clock", "mpi", "pmix", "own-name", "localhost"]
+CHECKS = ["shared-memory", "locked-memory", "rdma", "gpu-driver", "nccl", "cublas", "processors", "memory", "clock", "mpi", "pmix", "own-name", "localhost"]
 ROOT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -51,13 +51,16 @@ def test_without_a_launcher_only_this_host_can_be_measured(tmp_path):
     assert done.returncode == 2 and "needs mpirun or srun" in done.stderr
 
 
-@pytest.mark.parametrize("library, state", [(FAKE / "fake_nccl.so", "ok"), ("/nonexistent/libnccl.so", "warn")])
-def test_nccl_is_opened_where_there_are_gpus(library, state):
+@pytest.mark.parametrize("check, variable", [("nccl", "CLUSTERBENCH_NCCL_LIBRARY"), ("cublas", "CLUSTERBENCH_CUBLASLT_LIBRARY")])
+@pytest.mark.parametrize("there", [True, False])
+def test_libraries_of_gpus_are_opened_where_there_are_gpus(check, variable, there):
+    library = FAKE / "fake_nccl.so" if there else "/nonexistent/lib.so"  # of cuBLAS nothing is called
     _, found = document(env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
-                             "CLUSTERBENCH_NCCL_LIBRARY": str(library)})
-    check, = [c for c in found["hosts"][0]["checks"] if c["id"] == "nccl"]
-    assert check["state"] == state
-    assert ("/nonexistent/libnccl.so" in check["seen"]) == (state == "warn")
+                             variable: str(library)})
+    seen, = [c for c in found["hosts"][0]["checks"] if c["id"] == check]
+    assert seen["state"] == ("ok" if there else "warn")
+    assert ("/nonexistent/lib.so" in seen["seen"]) != there
+    assert there or variable in seen["next"]
 
 
 @pytest.mark.parametrize("listed, state", [("none pmi2 pmix", "ok"), ("none cray_shasta", "warn")])

@@ -142,9 +142,8 @@ def test_a_spare_steps_in_for_a_node_that_is_drained_and_lost(slurm, clusterbenc
     slurm.wait(lambda: slurm.states()[bad] == "idle", "the node does not come back")
 
 
-def test_the_prolog_keeps_jobs_off_a_sick_node(slurm, clusterbench, tmp_path):
-    """A program in place of clusterbench says that the second node is sick, as `health` would by its exit code."""
-    sick = slurm.netns.hosts[1]
+def node_check(slurm, clusterbench, tmp_path, sick):
+    """The rendered script. A program in place of clusterbench says that this node is sick, as `health` would by its exit code."""
     fake = tmp_path / "clusterbench"
     fake.write_text(f'#!/bin/sh\n[ "$(hostname)" != {sick} ] || [ "$1" != health ] || exit 1\nexit 3\n')
     fake.chmod(0o755)
@@ -152,7 +151,12 @@ def test_the_prolog_keeps_jobs_off_a_sick_node(slurm, clusterbench, tmp_path):
     check = tmp_path / "node-check.sh"
     check.write_text(made.stdout)
     check.chmod(0o755)
-    slurm.configure(f"Prolog={check}")
+    return check
+
+
+def test_the_prolog_keeps_jobs_off_a_sick_node(slurm, clusterbench, tmp_path):
+    sick = slurm.netns.hosts[1]
+    slurm.configure(f"Prolog={node_check(slurm, clusterbench, tmp_path, sick)}")
     try:
         done = slurm.run(["srun", "--immediate=20", "-N2", "-w", ",".join(slurm.netns.hosts[::2]), "hostname"])
         assert sorted(done.stdout.split()) == slurm.netns.hosts[::2], done.stderr
@@ -163,6 +167,32 @@ def test_the_prolog_keeps_jobs_off_a_sick_node(slurm, clusterbench, tmp_path):
         slurm.configure("")
         slurm.run(["scancel", "--state=PENDING"])
         slurm.run(["scontrol", "update", f"nodename={sick}", "state=resume"])
+
+
+def test_the_epilog_keeps_the_next_job_off_a_node_that_a_job_left_sick(slurm, clusterbench, tmp_path):
+    sick = slurm.netns.hosts[1]
+    slurm.configure(f"Epilog={node_check(slurm, clusterbench, tmp_path, sick)}")
+    try:
+        done = slurm.run(["srun", "--immediate=20", "-N3", "-w", ",".join(slurm.netns.hosts), "hostname"])
+        assert sorted(done.stdout.split()) == slurm.netns.hosts, done.stderr
+        slurm.wait(lambda: slurm.states()[sick] in ("drained", "draining"), "the node is not drained")
+        slurm.wait(lambda: {slurm.states()[host] for host in slurm.netns.hosts[::2]} == {"idle"}, "the others are not idle")
+    finally:
+        slurm.configure("")
+        slurm.run(["scontrol", "update", f"nodename={sick}", "state=resume"])
+        slurm.wait(lambda: slurm.states()[sick] == "idle", "the node does not come back")
+
+
+def test_a_campaign_by_pmi2(slurm, clusterbench, tmp_path):
+    """As `doctor` advises where srun has no plugin pmix: the steps take an MPI that speaks PMI2."""
+    out = tmp_path / "out"
+    done = slurm.run(["env", "CLUSTERBENCH_SRUN_ARGS=--mpi=pmi2", clusterbench, "run", write_profile(tmp_path / "p.json", 0), "--out", out,
+                      "--hosts", slurm.netns.host_list(2), "--launcher", "srun"], timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads((out / "records/003-all.json").read_text())
+    assert (document["run"]["ranks"], document["run"]["launcher"]) == (6, "srun")
+    assert document["tool"]["build"]["mpi"].startswith("MPICH")
+    assert not any("--mpi=pmix" in line for line in (out / "journal.jsonl").read_text().splitlines())
 
 
 def collectives(slurm, clusterbench, out, *options):

@@ -57,6 +57,8 @@ def test_pairs_over_mpich(tmp_path):
         done = started([HYDRA], 3, "locate", "--backend", "mpi", "--between", "rank", "--mode", "full", "--measure", "latency",
                        "--duration", "50ms", "--repeats", "1", "--tolerance", "0.9", "--json", file)
         record, = json.loads(file.read_text())["records"]
+        if "hides all that is less than" in record.get("reason", ""):
+            continue  # beside other tests: it says so and gives no figure
         # Each pair in both directions.
         assert [m["name"] for m in record["metrics"]] == ["latency_seconds"] * 6, (record.get("reason"), done.stderr)
         assert all(0 < m["summary"]["min"] < 1 for m in record["metrics"])
@@ -64,7 +66,7 @@ def test_pairs_over_mpich(tmp_path):
             break
         # Three ranks that spin on fewer processors leave one pair far behind the others now and then, which is told.
         assert [c["name"] for c in record["checks"] if not c["passed"]] == ["no_suspect"], done.stderr
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("launcher, other", [([HYDRA], OPEN_MPI)], ids=["mpich"])

@@ -66,6 +66,6 @@ def test_a_campaign_asks_no_name_server(tmp_path, questions):
     assert questions
     questions.clear()
     path = write_profile(tmp_path, [step("all", scope="cluster", deadline="120s")], [at_least("rate", "all", 1)])
-    done = lonely(tmp_path, BINARY, "run", path, "--out", tmp_path / "out", "--launcher", "mpirun", "--hosts", "lonely:2")
+    done = lonely(tmp_path, BINARY, "run", path, "--out", tmp_path / "out", "--launcher", "mpirun", "--hosts", "lonely:4")
     assert done.returncode == 0, done.stderr
     assert questions == []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 
@@ -84,6 +85,20 @@ def test_the_nearest_launcher_counts(tmp_path):
     assert done.returncode == 0, done.stderr
     document = json.loads(file.read_text())
     assert document["run"]["ranks"] == 2 and document["tool"]["build"]["mpi"].startswith("MPICH")
+
+
+@pytest.mark.parametrize("name", ["mpispawn", "mpirun_rsh"])
+def test_ranks_of_mvapichs_launcher_join_by_number_and_port(tmp_path, name):
+    """Debian's MPICH stands for MVAPICH, which is one, and a script for its launcher."""
+    file = tmp_path / "r.json"
+    shutil.copy(os.path.realpath("/usr/bin/python3"), tmp_path / name)
+    script = pathlib.Path(__file__).with_name("mpispawn.py")
+    done = ended(tmp_path / name, script, 3, BINARY, "mpi", "--size", "1K", "--duration", "50ms", "--json", file, timeout=120)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(file.read_text())
+    assert document["run"]["ranks"] == 3 and document["tool"]["build"]["mpi"].startswith("MPICH")
+    checks = [check for record in document["records"] for check in record["checks"]]
+    assert checks and all(check["passed"] for check in checks)
 
 
 @pytest.mark.parametrize("variable", ["I_MPI_ROOT", "MPI_HOME", "MPICH_DIR"])

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "sys/gpu/cublaslt_file.h"
+#include "sys/gpu/cuda_runtime.h"
 #include "sys/gpu/nccl.h"
 #include "sys/os/child_process.h"
 #include "sys/os/deadline_call.h"
@@ -106,6 +108,21 @@ void read_nccl(DoctorFacts& facts) {
   }
 }
 
+void read_cublaslt(DoctorFacts& facts) {
+  if (facts.gpus == 0) return;
+  const auto opened = call_with_deadline<DynamicLibrary>(kPatience, [] {
+    const auto module = cuda::module_for_driver();
+    return cublaslt::open_file(module ? module->driver / 1000 : 0);
+  });
+  if (!opened) {
+    facts.no_cublaslt = fmt::format("cuBLASLt does not open within {} s", kPatience);
+  } else if (opened->present()) {
+    facts.cublaslt = opened->path();
+  } else {
+    facts.no_cublaslt = opened->reason();
+  }
+}
+
 void read_srun(DoctorFacts& facts) {
   const std::string srun = file_in_path("srun");
   facts.srun = !srun.empty();
@@ -177,6 +194,7 @@ DoctorFacts doctor_facts(const FsRoot& fs, const HostInventory& inventory) {
   read_inventory(inventory, facts);
   read_rdma(fs, facts);
   read_nccl(facts);
+  read_cublaslt(facts);
   read_processors(facts);
   const CgroupLimits limits = cgroup_limits(fs);
   facts.cpu_quota = limits.cpus;

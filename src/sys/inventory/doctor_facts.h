@@ -28,6 +28,8 @@ struct DoctorFacts {
   bool cuda_library = false;
   std::string nccl_library = {};  // its name and version; empty: none can be used
   std::string no_nccl = {};       // why
+  std::string cublaslt = {};      // the file that opens; empty: none
+  std::string no_cublaslt = {};   // why
   int cpus_online = 0;
   int cpus_allowed = 0;
   std::optional<double> cpu_quota = {};  // of the cgroup, in processors; nothing: no limit

@@ -16,15 +16,17 @@ namespace {
 
 constexpr int kGenerations = 8;  // mpirun or orted, one or two shells or numactl, this process
 // The folders below the launcher's prefix in which a library may be.
-constexpr std::array<std::string_view, 7> kLibraryFolders{"lib",
+// Cray keeps its MPI for programs that were built for MPICH in a folder of its own.
+constexpr std::array<std::string_view, 8> kLibraryFolders{"lib",
                                                           "lib64",
+                                                          "lib-abi-mpich",
                                                           "lib/release",
                                                           "lib64/openmpi/lib",
                                                           "lib/mpich/lib",
                                                           "lib/x86_64-linux-gnu",
                                                           "lib/aarch64-linux-gnu"};
-constexpr std::array<const char*, 4> kPrefixVariables{"OPAL_PREFIX", "MPI_HOME", "I_MPI_ROOT",
-                                                      "MPICH_DIR"};
+constexpr std::array<const char*, 5> kPrefixVariables{"OPAL_PREFIX", "MPI_HOME", "I_MPI_ROOT",
+                                                      "MPICH_DIR", "CRAY_MPICH_DIR"};
 // Distributions with several MPIs keep them out of the loader's path.
 constexpr std::array<std::string_view, 6> kKnownFolders{"/usr/lib/x86_64-linux-gnu/openmpi/lib",
                                                         "/usr/lib/aarch64-linux-gnu/openmpi/lib",
@@ -33,21 +35,23 @@ constexpr std::array<std::string_view, 6> kKnownFolders{"/usr/lib/x86_64-linux-g
                                                         "/usr/lib64/mpi/gcc/openmpi4/lib64",
                                                         "/opt/hpcx/ompi/lib"};
 
-// Executables that start ranks: those of Open MPI 4 and 5, PRRTE, Slurm, and MPICH's Hydra, which
-// Intel uses too.
+// Executables that start ranks: those of Open MPI 4 and 5, PRRTE, Slurm, MPICH's Hydra, which Intel
+// uses too, and MVAPICH's own.
 struct KnownLauncher {
   std::string_view name;
   LauncherKind kind;
 };
-constexpr std::array<KnownLauncher, 9> kLaunchers{{{"hydra", LauncherKind::mpich},
-                                                   {"orterun", LauncherKind::open_mpi},
-                                                   {"orted", LauncherKind::open_mpi},
-                                                   {"prterun", LauncherKind::open_mpi},
-                                                   {"prted", LauncherKind::open_mpi},
-                                                   {"prte", LauncherKind::open_mpi},
-                                                   {"slurmstepd", LauncherKind::slurm},
-                                                   {"mpirun", LauncherKind::open_mpi},
-                                                   {"mpiexec", LauncherKind::open_mpi}}};
+constexpr std::array<KnownLauncher, 11> kLaunchers{{{"hydra", LauncherKind::mpich},
+                                                    {"mpispawn", LauncherKind::mpich},
+                                                    {"mpirun_rsh", LauncherKind::mpich},
+                                                    {"orterun", LauncherKind::open_mpi},
+                                                    {"orted", LauncherKind::open_mpi},
+                                                    {"prterun", LauncherKind::open_mpi},
+                                                    {"prted", LauncherKind::open_mpi},
+                                                    {"prte", LauncherKind::open_mpi},
+                                                    {"slurmstepd", LauncherKind::slurm},
+                                                    {"mpirun", LauncherKind::open_mpi},
+                                                    {"mpiexec", LauncherKind::open_mpi}}};
 
 // Returns the kind of a launcher's file, also of "mpiexec.hydra". Nothing if the file starts no
 // ranks.

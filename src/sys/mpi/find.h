@@ -24,7 +24,7 @@ Surroundings own_surroundings();
 
 enum class LauncherKind { unknown, open_mpi, mpich, slurm };
 
-// The nearest process above that starts ranks. Intel MPI counts as MPICH.
+// The nearest process above that starts ranks. Intel MPI and MVAPICH count as MPICH.
 struct LauncherAbove {
   LauncherKind kind = LauncherKind::unknown;
   std::string file = {};  // empty if there is none

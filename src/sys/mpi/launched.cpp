@@ -18,7 +18,8 @@ Variables variables_of(LauncherKind kind) {
               {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"},
               {"OMPI_COMM_WORLD_SIZE"}};
     case LauncherKind::mpich:
-      return {{"PMI_RANK"}, {"PMI_RANK"}, {"PMI_SIZE"}};
+      // MVAPICH's mpirun_rsh gives a number and a port, at which the rank asks for the rest.
+      return {{"PMI_RANK", "PMI_ID"}, {"PMI_RANK", "PMI_ID"}, {"PMI_SIZE", "MV2_COMM_WORLD_SIZE"}};
     case LauncherKind::slurm:
       return {{"PMIX_RANK", "PMI_RANK"},
               {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"},
@@ -29,7 +30,7 @@ Variables variables_of(LauncherKind kind) {
   return {{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"},
           {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"},
           {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "FLUX_JOB_SIZE",
-           "MPIRUN_NPROCS"}};
+           "MPIRUN_NPROCS", "MV2_COMM_WORLD_SIZE"}};
 }
 
 std::vector<Told> told(const Surroundings& around, const std::vector<const char*>& names) {

@@ -137,7 +137,7 @@ TEST_CASE("srun") {
         "X=1 srun --mpi=none --nodes=1 --nodelist=a --ntasks=1 --ntasks-per-node=1 "
         "--kill-on-bad-exit=1 --cpu-bind=none cb fake");
   CHECK(command({Launcher::srun, {"--mpi=pmi2"}}, {{"a", 2}}, 4) ==
-        "srun --mpi=pmix --nodes=1 --nodelist=a --ntasks=4 --ntasks-per-node=4 "
+        "srun --nodes=1 --nodelist=a --ntasks=4 --ntasks-per-node=4 "
         "--kill-on-bad-exit=1 --overcommit --mpi=pmi2 cb fake");
 }
 

@@ -25,6 +25,7 @@ DoctorFacts good_facts() {
           .nvml_library = true,
           .cuda_library = true,
           .nccl_library = "NCCL 2.28.9",
+          .cublaslt = "/usr/lib/libcublasLt.so.13",
           .cpus_online = 96,
           .cpus_allowed = 96,
           .memory_bytes = 1000 * kMiB,
@@ -120,6 +121,19 @@ TEST_CASE("NCCL is missed where there are GPUs, and only there") {
   CHECK(without(1) == "warn");
   CHECK(without(0) == "not checked");
   CHECK(check_of(good_facts(), "nccl").seen.text() == "NCCL 2.28.9 opens");
+}
+
+TEST_CASE("cuBLAS is missed where there are GPUs, and only there") {
+  const auto without = [](size_t gpus) {
+    return after("cublas", [=](DoctorFacts& f) {
+      f.cublaslt = "";
+      f.no_cublaslt = "no such file";
+      f.gpus = gpus;
+    });
+  };
+  CHECK(without(1) == "warn");
+  CHECK(without(0) == "not checked");
+  CHECK(check_of(good_facts(), "cublas").seen.text() == "/usr/lib/libcublasLt.so.13 opens");
 }
 
 TEST_CASE("limits of processors and memory warn") {

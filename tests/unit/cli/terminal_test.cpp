@@ -159,6 +159,7 @@ TEST_CASE("what doctor says of a container with little, in both languages") {
                           .no_nccl =
                               "NCCL cannot be opened: libnccl.so.2: cannot open shared "
                               "object file",
+                          .no_cublaslt = "libcublasLt.so.12: cannot open shared object file",
                           .cpus_online = 96,
                           .cpus_allowed = 96,
                           .cpu_quota = 4.5,

@@ -88,6 +88,21 @@ TEST_CASE("a lost rank is surer than a silent one, and that than one behind") {
         std::string::npos);
 }
 
+TEST_CASE("of lost ranks the first is named first: an MPI may have ended the others") {
+  auto ranks = stuck();
+  ranks[2].link = ranks[3].link = RankLink::lost;
+  ranks[2].lost_seconds = 0.30;
+  ranks[3].lost_seconds = 0.35;
+  HangDiagnosis d = diagnose_hang(ranks);
+  CHECK(absent(ranks) == std::vector<int>{3, 2});
+  CHECK(d.lines.at(0).find("the process or its host is gone") != std::string::npos);
+  CHECK(d.lines.at(1).find("after that of the first") != std::string::npos);
+  ranks[2].lost_seconds = ranks[3].lost_seconds;  // seen at the same time
+  d = diagnose_hang(ranks);
+  CHECK(absent(ranks) == std::vector<int>{2, 3});
+  CHECK(d.lines.at(1).find("the process or its host is gone") != std::string::npos);
+}
+
 TEST_CASE("silence just below the bound is none") {
   auto ranks = stuck();
   ranks[3].silent_seconds = kSilentSeconds - 0.01;

@@ -61,6 +61,19 @@ TEST_CASE("the launcher's own library comes first, off the loader's path too") {
   CHECK(other.first() == "libmpi.so.40");
 }
 
+TEST_CASE("MVAPICH's own launchers, and Cray's library for programs built for MPICH") {
+  for (const char* launcher : {"mpispawn", "mpirun_rsh"}) {
+    const Launching m{.variables = {{"PMI_ID", "0"}},
+                      .ancestors = {std::string("/opt/mvapich2/bin/") + launcher},
+                      .files = {"/opt/mvapich2/lib/libmpi.so.12"}};
+    CHECK_MESSAGE(m.first() == "/opt/mvapich2/lib/libmpi.so.12", launcher);
+  }
+  const Launching cray{.variables = {{"PMI_RANK", "0"}, {"CRAY_MPICH_DIR", "/opt/cray/mpich"}},
+                       .ancestors = {"slurmstepd"},
+                       .files = {"/opt/cray/mpich/lib-abi-mpich/libmpi.so.12"}};
+  CHECK(cray.first() == "/opt/cray/mpich/lib-abi-mpich/libmpi.so.12");
+}
+
 TEST_CASE("the kind of launcher decides which name is tried first") {
   CHECK(Launching{.variables = {{"OMPI_COMM_WORLD_SIZE", "2"}}}.first() == "libmpi.so.40");
   CHECK(Launching{.variables = {{"PMIX_RANK", "0"}}}.first() == "libmpi.so.40");
@@ -130,6 +143,11 @@ TEST_CASE("rank and size are those of the nearest launcher") {
   CHECK(hydra.joins);
   CHECK(hydra.rank.number == 3);
   CHECK(hydra.processes.number == 4);
+  const Launched mvapich =
+      told({{"PMI_ID", "2"}, {"PMI_PORT", "a:1"}, {"MV2_COMM_WORLD_SIZE", "3"}}, {"mpispawn"});
+  CHECK(mvapich.joins);
+  CHECK(mvapich.rank.number == 2);
+  CHECK(mvapich.processes.number == 3);
   const Launched slurm = told({{"OMPI_COMM_WORLD_SIZE", "2"},
                                {"OMPI_COMM_WORLD_RANK", "1"},
                                {"SLURM_PROCID", "0"},

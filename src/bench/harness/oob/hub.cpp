@@ -137,6 +137,7 @@ void SideHub::serve(double seconds) {
   }
   reception_.watch(sockets, monotonic_seconds());
   wait_for_any(sockets, seconds);
+  looked_at_ = monotonic_seconds();
   for (size_t i = 0; i < peers.size(); ++i) {
     if (sockets[i].writable) peers[i]->link.flush();
     if (sockets[i].readable) listen_to(*peers[i]);
@@ -177,6 +178,7 @@ void SideHub::listen_to(Peer& peer) {
   peer.link.close();
   // A rank that ended while it was still connecting never said anything, not even goodbye.
   peer.state = peer.told ? RankLink::lost : RankLink::never;
+  peer.lost_at = looked_at_;
   if (!peer.told) return;
   const double now = monotonic_seconds();
   if (cancelled_since_ > 0 && now - cancelled_since_ > kQuietAfterCancel) return;
@@ -264,6 +266,7 @@ std::vector<RankState> SideHub::states(double now) {
                    .left = p.last.iterations,
                    .idle_seconds = p.last.idle_seconds + silent,
                    .silent_seconds = silent,
+                   .lost_seconds = p.state == RankLink::lost ? now - p.lost_at : 0,
                    .link = p.state,
                    .failure = p.last.failure,
                    .met = p.last.met});

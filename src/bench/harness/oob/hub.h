@@ -37,6 +37,7 @@ class SideHub final : public SideChannel {
     WatchState last = {};
     bool told = false;  // has sent a state
     double last_heard = 0;
+    double lost_at = 0;  // when its connection was seen to have broken
     std::vector<Record> records = {};
   };
   void loop();
@@ -58,6 +59,7 @@ class SideHub final : public SideChannel {
 
   Reception reception_;  // until all have come
   double began_;
+  double looked_at_ = 0;  // when the connections were last looked at, all at once
   std::string token_;
   std::vector<std::string> host_of_;  // by rank
   Watchdog& watchdog_;

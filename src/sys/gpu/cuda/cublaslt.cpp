@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "sys/gpu/cublaslt_file.h"
 #include "sys/gpu/cuda/cublaslt_table.h"
-#include "sys/os/dl.h"
 
 namespace cb::cublaslt {
 
@@ -96,16 +96,6 @@ int64_t rounded(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// The library that suits the driver comes first: CUDA 13's library does not start on a driver of
-// CUDA 12.
-std::vector<std::string> names_for(int driver_major) {
-  std::vector<std::string> out{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11",
-                               "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so"};
-  const auto own = std::ranges::find(out, fmt::format("libcublasLt.so.{}", driver_major));
-  if (own != out.end()) std::rotate(out.begin(), own, own + 1);
-  return out;
-}
-
 }  // namespace
 
 void check_call(const Table& t, cublasStatus_t status, const char* call, bool queued) {
@@ -125,9 +115,8 @@ void check_call(const Table& t, cublasStatus_t status, const char* call, bool qu
 
 std::variant<Library, Absent> open() {
   forbid_emulation();
-  static const DynamicLibrary library =
-      DynamicLibrary::open("CLUSTERBENCH_CUBLASLT_LIBRARY", names_for(cuda::driver_major()));
-  if (!library.present()) return Absent{said("gpu.blas_not_opened", library.reason())};
+  static const DynamicLibrary library = open_file(cuda::driver_major());
+  if (!library.present()) return Absent{said("gpu.no_cublas", library.reason())};
   auto table = std::make_shared<Table>();
   if (const std::string missing = load(library, *table); !missing.empty())
     return Absent{
