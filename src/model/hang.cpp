@@ -27,7 +27,7 @@ Said where(const RankState& r) {
 
 std::string name(const RankState& r) { return fmt::format("{} rank {}", r.host, r.rank); }
 
-// Says why the rank is absent, of which the first was lost so long ago.
+// Says why the rank is absent. The first rank that was lost was lost `first_lost_seconds` ago.
 Said blame(const RankState& r, double first_lost_seconds) {
   if (has_failed(r)) return said("hang.failed", unpack_said(r.failure));
   if (r.link == RankLink::lost && r.lost_seconds < first_lost_seconds)
