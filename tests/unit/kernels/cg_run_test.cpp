@@ -212,8 +212,10 @@ TEST_CASE("updates by factors that lie on the device, in place too") {
                                                  {CgFactor::alpha, 0.25},
                                                  {CgFactor::minus_alpha, -0.25},
                                                  {CgFactor::beta, 3}};
-  for (const auto& [factor, by] : factors) {
-    in_every_order([&, factor = factor, by = by] {
+  for (const auto& each : factors) {
+    const CgFactor factor = each.first;
+    const double by = each.second;
+    in_every_order([&] {
       DeviceArray<double> x(count, "x"), y(count, "y"), w(count, "w");
       DeviceArray<CgScalars> scalars(1, "scalars");
       scalars[0] = {.rz = 0, .rr = 0, .alpha = 0.25, .beta = 3, .dot = 0};
