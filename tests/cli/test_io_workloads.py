@@ -158,7 +158,7 @@ def test_a_checkpoint_while_a_data_set_is_read(work):
 
 
 def test_memory_as_a_cache_beside_the_disk(work):
-    memory, disk = run(work, "--dir", work, "--workload", "memory-cache", "--size", "16M", "--duration", "200ms", "--warm-up", "0s")
+    memory, disk = run(work, "--dir", work, "--workload", "memory-cache", "--size", "16M", "--duration", "1s", "--warm-up", "0s")
     assert memory["facts"]["path"] == "tmpfs (memory)" and disk["facts"]["path"] == "direct"
     (speedup,) = values(memory, "speedup_over_storage")
     assert speedup == pytest.approx(values(memory, "bytes_per_second")[0] / values(disk, "bytes_per_second")[0])
