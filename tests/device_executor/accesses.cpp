@@ -3,6 +3,7 @@
 // They look whose memory it is, and whether another thread used the same byte without an order
 // between the two.
 #include <algorithm>
+#include <cstring>
 
 #include <link.h>
 
@@ -249,6 +250,21 @@ void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_read_range(void* p, std::size_t bytes) { accessed(p, bytes, false); }
 void __tsan_write_range(void* p, std::size_t bytes) { accessed(p, bytes, true); }
+// clang 16 and later call these in place of memset, memcpy and memmove.
+void* __tsan_memset(void* to, int value, std::size_t bytes) {
+  accessed(to, bytes, true);
+  return std::memset(to, value, bytes);
+}
+void* __tsan_memcpy(void* to, const void* from, std::size_t bytes) {
+  accessed(from, bytes, false);
+  accessed(to, bytes, true);
+  return std::memcpy(to, from, bytes);
+}
+void* __tsan_memmove(void* to, const void* from, std::size_t bytes) {
+  accessed(from, bytes, false);
+  accessed(to, bytes, true);
+  return std::memmove(to, from, bytes);
+}
 #define CB_ACCESS(bytes)                                                    \
   void __tsan_read##bytes(void* p) { accessed(p, bytes, false); }           \
   void __tsan_write##bytes(void* p) { accessed(p, bytes, true); }           \
