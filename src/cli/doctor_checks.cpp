@@ -72,21 +72,21 @@ DoctorCheck gpu(const DoctorFacts& f) {
   return good(id, said("doctor.gpu", f.gpus));
 }
 
-DoctorCheck nccl_library(const DoctorFacts& f) {
-  constexpr const char* id = "nccl";
+// A library that GPU cases need beside the driver. The words are those that NCCL had alone.
+DoctorCheck gpu_library(const char* id, const DoctorFacts& f, const std::string& library,
+                        const std::string& why_not, const Said& next) {
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
-  if (f.nccl_library.empty())
-    return warned(id, said("doctor.no_nccl", f.gpus, f.no_nccl), said("doctor.give_nccl"));
-  return good(id, said("doctor.nccl", f.nccl_library));
+  if (library.empty()) return warned(id, said("doctor.no_nccl", f.gpus, why_not), next);
+  return good(id, said("doctor.nccl", library));
+}
+
+DoctorCheck nccl_library(const DoctorFacts& f) {
+  return gpu_library("nccl", f, f.nccl_library, f.no_nccl, said("doctor.give_nccl"));
 }
 
 // The driver brings no cuBLAS: gemm, burn and the training steps take that of a CUDA Toolkit.
 DoctorCheck cublas_library(const DoctorFacts& f) {
-  constexpr const char* id = "cublas";
-  if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
-  if (f.cublaslt.empty())
-    return warned(id, said("doctor.no_cublas", f.gpus, f.no_cublaslt), said("doctor.give_cublas"));
-  return good(id, said("doctor.cublas", f.cublaslt));
+  return gpu_library("cublas", f, f.cublaslt, f.no_cublaslt, said("doctor.give_cublas"));
 }
 
 DoctorCheck processors(const DoctorFacts& f) {

@@ -66,7 +66,8 @@ def test_pairs_over_mpich(tmp_path):
             break
         # Three ranks that spin on fewer processors leave one pair far behind the others now and then, which is told.
         assert [c["name"] for c in record["checks"] if not c["passed"]] == ["no_suspect"], done.stderr
-    assert done.returncode == 0, done.stdout + done.stderr
+    else:
+        pytest.fail(done.stdout + done.stderr)
 
 
 @pytest.mark.parametrize("launcher, other", [([HYDRA], OPEN_MPI)], ids=["mpich"])
