@@ -16,8 +16,16 @@ std::string host_in(const std::string& subject, const std::vector<std::string>& 
   return std::ranges::find(hosts, host) != hosts.end() ? host : "";
 }
 
+// An MPI may end ranks because another was lost: these are no sign of what is wrong.
+bool is_follower(const Message& message) {
+  return message.id == "said.of" && std::ranges::any_of(message.args, [](const Arg& arg) {
+           return arg.message() != nullptr && arg.message()->id == "hang.broke_later";
+         });
+}
+
 // The sentences of a diagnosis are "SUBJECT: what is wrong with it"; sentences stand in sentences.
 void collect_suspects(const Message& message, const RunInfo& run, std::vector<std::string>& out) {
+  if (is_follower(message)) return;
   for (const Arg& arg : message.args) {
     if (const Message* inner = arg.message()) {
       collect_suspects(*inner, run, out);

@@ -94,18 +94,29 @@ Arguments hydra_arguments(const LaunchSetup& setup, const std::vector<HostSlots>
   return out;
 }
 
+// srun's words without the plugin that they choose: --mpi=NAME or --mpi NAME.
+Arguments without_plugin(const Arguments& words) {
+  Arguments out;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--mpi")
+      ++i;
+    else if (!words[i].starts_with("--mpi="))
+      out.push_back(words[i]);
+  }
+  return out;
+}
+
 Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>& hosts,
                          int ranks_per_host) {
   const int ranks = ranks_in_all(hosts, ranks_per_host);
   std::string list;
   for (const HostSlots& host : hosts) list += (list.empty() ? "" : ",") + host.name;
   Arguments out{"srun"};
-  const bool chosen = std::ranges::any_of(
-      setup.arguments, [](const std::string& word) { return word.starts_with("--mpi"); });
+  const Arguments others = without_plugin(setup.arguments);
   // A single rank needs no wire-up, so this also works where Slurm was built without PMIx.
   if (ranks == 1)
     out.emplace_back("--mpi=none");
-  else if (!chosen)
+  else if (others.size() == setup.arguments.size())
     out.emplace_back("--mpi=pmix");
   append(out, {"--nodes=" + std::to_string(hosts.size()), "--nodelist=" + list,
                "--ntasks=" + std::to_string(ranks),
@@ -113,7 +124,7 @@ Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>&
                "--kill-on-bad-exit=1"});
   if (exceeds_slots(hosts, ranks_per_host)) out.emplace_back("--overcommit");
   if (has_spare_slots(hosts, ranks_per_host)) out.emplace_back("--cpu-bind=none");
-  append(out, setup.arguments);
+  append(out, ranks == 1 ? others : setup.arguments);
   return out;
 }
 

@@ -73,20 +73,22 @@ DoctorCheck gpu(const DoctorFacts& f) {
 }
 
 // A library that GPU cases need beside the driver. The words are those that NCCL had alone.
-DoctorCheck gpu_library(const char* id, const DoctorFacts& f, const std::string& library,
-                        const std::string& why_not, const Said& next) {
+DoctorCheck gpu_library(const char* id, const DoctorFacts& f, const OpenedLibrary& library,
+                        const Said& next) {
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
-  if (library.empty()) return warned(id, said("doctor.no_nccl", f.gpus, why_not), next);
-  return good(id, said("doctor.nccl", library));
+  if (library.name.empty())
+    return warned(id, said("doctor.no_nccl", f.gpus, library.reason),
+                  library.slow ? said("doctor.slow_library") : next);
+  return good(id, said("doctor.nccl", library.name));
 }
 
 DoctorCheck nccl_library(const DoctorFacts& f) {
-  return gpu_library("nccl", f, f.nccl_library, f.no_nccl, said("doctor.give_nccl"));
+  return gpu_library("nccl", f, f.nccl, said("doctor.give_nccl"));
 }
 
 // The driver brings no cuBLAS: gemm, burn and the training steps take that of a CUDA Toolkit.
 DoctorCheck cublas_library(const DoctorFacts& f) {
-  return gpu_library("cublas", f, f.cublaslt, f.no_cublaslt, said("doctor.give_cublas"));
+  return gpu_library("cublas", f, f.cublaslt, said("doctor.give_cublas"));
 }
 
 DoctorCheck processors(const DoctorFacts& f) {
@@ -130,6 +132,7 @@ DoctorCheck mpi(const DoctorFacts& f) {
 DoctorCheck pmix(const DoctorFacts& f) {
   constexpr const char* id = "pmix";
   if (!f.srun) return absent(id, said("doctor.no_slurm"));
+  if (!f.srun_plugin.empty()) return good(id, said("doctor.srun_plugin", f.srun_plugin));
   if (!f.srun_pmix) return warned(id, said("doctor.srun_silent"), said("doctor.try_srun"));
   return *f.srun_pmix ? good(id, said("doctor.pmix"))
                       : warned(id, said("doctor.no_pmix"), said("doctor.other_plugin"));

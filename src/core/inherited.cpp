@@ -7,7 +7,7 @@ namespace cb {
 namespace {
 
 // Users themselves set other names of OMPI_MCA_, PMIX_MCA_, PRTE_MCA_, HYDRA_ and SLURM_.
-constexpr std::array<std::string_view, 47> kBeginnings{"OMPI_COMM_WORLD_",
+constexpr std::array<std::string_view, 53> kBeginnings{"OMPI_COMM_WORLD_",
                                                        "OMPI_APP_CTX_",
                                                        "OMPI_ARGV",
                                                        "OMPI_COMMAND",
@@ -44,6 +44,12 @@ constexpr std::array<std::string_view, 47> kBeginnings{"OMPI_COMM_WORLD_",
                                                        "PRTE_LAUNCHED",
                                                        "PRTE_SHARED_FS",
                                                        "PMI_",
+                                                       "MV2_COMM_WORLD_",
+                                                       "MVP_COMM_WORLD_",
+                                                       "MPIRUN_ID",
+                                                       "MPIRUN_NPROCS",
+                                                       "MPIRUN_RANK",
+                                                       "MPISPAWN_",
                                                        "MPI_LOCALNRANKS",
                                                        "MPI_LOCALRANKID",
                                                        "HYDI_",

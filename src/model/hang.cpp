@@ -27,11 +27,19 @@ Said where(const RankState& r) {
 
 std::string name(const RankState& r) { return fmt::format("{} rank {}", r.host, r.rank); }
 
-// Says why the rank is absent. The first rank that was lost was lost `first_lost_seconds` ago.
-Said blame(const RankState& r, double first_lost_seconds) {
+// Of ranks that failed, which one's connection broke first says nothing.
+double lost_for(const RankState* r) { return has_failed(*r) ? 0 : r->lost_seconds; }
+
+// Processes of one host go together, where the host goes.
+bool lost_because_of(const RankState& r, const RankState& first) {
+  return r.link == RankLink::lost && r.lost_seconds < first.lost_seconds && r.host != first.host;
+}
+
+// Says why the rank is absent. `first`: the first of those that are.
+Said blame(const RankState& r, const RankState& first) {
   if (has_failed(r)) return said("hang.failed", unpack_said(r.failure));
-  if (r.link == RankLink::lost && r.lost_seconds < first_lost_seconds)
-    return said("hang.broke_later", format_seconds(first_lost_seconds - r.lost_seconds), where(r));
+  if (lost_because_of(r, first))
+    return said("hang.broke_later", format_seconds(first.lost_seconds - r.lost_seconds), where(r));
   if (r.link == RankLink::lost) return said("hang.broke", where(r));
   if (r.link == RankLink::never) return said("hang.never");
   if (r.silent_seconds >= kSilentSeconds)
@@ -76,7 +84,7 @@ std::vector<const RankState*> find_absent(const std::vector<RankState>& ranks) {
     for (const RankState& r : ranks) {
       if (sign(r)) out.push_back(&r);
     }
-    std::ranges::stable_sort(out, std::ranges::greater(), &RankState::lost_seconds);
+    std::ranges::stable_sort(out, std::ranges::greater(), lost_for);
     if (!out.empty() && out.size() < ranks.size()) return out;
   }
   return {};
@@ -130,6 +138,15 @@ std::string rank_ranges(const std::vector<int>& ascending) {
   return out;
 }
 
+std::vector<std::string> hosts_at_fault(const HangDiagnosis& diagnosis) {
+  std::vector<std::string> out;
+  for (const AbsentRank& r : diagnosis.absent) {
+    const bool followed = r.why.message().id == "hang.broke_later";
+    if (!followed && std::ranges::find(out, r.host) == out.end()) out.push_back(r.host);
+  }
+  return out;
+}
+
 HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks) {
   if (ranks.size() == 1) return alone(ranks[0]);
   HangDiagnosis out;
@@ -138,7 +155,7 @@ HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks) {
   const std::vector<const RankState*> found = find_absent(ranks);
   for (const RankState* r : found) {
     absent.insert(r->rank);
-    out.absent.push_back({r->rank, r->host, blame(*r, found.front()->lost_seconds)});
+    out.absent.push_back({r->rank, r->host, blame(*r, *found.front())});
     const Said& why = out.absent.back().why;
     out.lines.push_back(fmt::format("not there : {}: {}", name(*r), why.text()));
     reasons.push_back(said("said.of", name(*r), why));

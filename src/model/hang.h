@@ -56,6 +56,10 @@ inline constexpr double kSilentSeconds = 2;
 // the network between them is to blame. Who has come to a meeting is not behind.
 HangDiagnosis diagnose_hang(const std::vector<RankState>& ranks);
 
+// The hosts of the absent ranks, each once, without those whose ranks an MPI may have ended because
+// of the first that was lost.
+std::vector<std::string> hosts_at_fault(const HangDiagnosis& diagnosis);
+
 // "0-3,7": for messages.
 std::string rank_ranges(const std::vector<int>& ascending);
 

@@ -53,7 +53,7 @@ def place(tmp_path, monkeypatch):
 def run(place, *args, cuda="", code=0, **env):
     done = subprocess.run([place.program, *args], text=True, capture_output=True, timeout=120, check=False,
                           env={**os.environ, "CLUSTERBENCH_FAKE_CUDA": f"devices=1 memory=536870912 {cuda}", **env})
-    assert done.returncode == code, done.stdout + done.stderr
+    assert code in (None, done.returncode), done.stdout + done.stderr
     return done
 
 
@@ -184,6 +184,15 @@ def test_a_driver_and_a_module_without_cublas(place, case):
     assert record["outcome"] == "skipped" and not record.get("metrics")
     assert "/nonexistent/libcublasLt.so.13" in record["reason"] and "; next: install cuBLAS" in record["reason"]
     assert copied(place, "driver=13000", **absent)["outcome"] == "measured"
+
+
+@pytest.mark.parametrize("driver, state", [(12020, "warn"), (13000, "ok"), (13010, "ok")])
+def test_doctor_says_that_a_cublas_is_newer_than_the_driver(place, driver, state):
+    """The stand-in is of CUDA 13.1."""
+    done = run(place.put(11), "doctor", "--json", "-", cuda=f"driver={driver}", code=None)
+    seen, = [c for c in json.loads(done.stdout)["hosts"][0]["checks"] if c["id"] == "cublas"]
+    assert seen["state"] == state
+    assert ("is of CUDA 13, and the driver's newest is CUDA 12" in seen["seen"]) == (state == "warn")
 
 
 def test_a_copy_on_a_host_takes_the_modules_along(place, tmp_path):

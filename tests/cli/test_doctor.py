@@ -51,10 +51,13 @@ def test_without_a_launcher_only_this_host_can_be_measured(tmp_path):
     assert done.returncode == 2 and "needs mpirun or srun" in done.stderr
 
 
-@pytest.mark.parametrize("check, variable", [("nccl", "CLUSTERBENCH_NCCL_LIBRARY"), ("cublas", "CLUSTERBENCH_CUBLASLT_LIBRARY")])
+@pytest.mark.parametrize("check, variable, file", [("nccl", "CLUSTERBENCH_NCCL_LIBRARY", "fake_nccl.so"),
+                                                   ("cublas", "CLUSTERBENCH_CUBLASLT_LIBRARY", "fake_cublaslt_modules.so")])
 @pytest.mark.parametrize("there", [True, False])
-def test_libraries_of_gpus_are_opened_where_there_are_gpus(check, variable, there):
-    library = FAKE / "fake_nccl.so" if there else "/nonexistent/lib.so"  # of cuBLAS nothing is called
+def test_libraries_of_gpus_are_opened_where_there_are_gpus(check, variable, file, there):
+    if there and not (FAKE / file).exists():
+        pytest.skip("built without CUDA")
+    library = FAKE / file if there else "/nonexistent/lib.so"
     _, found = document(env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
                              variable: str(library)})
     seen, = [c for c in found["hosts"][0]["checks"] if c["id"] == check]
@@ -63,11 +66,20 @@ def test_libraries_of_gpus_are_opened_where_there_are_gpus(check, variable, ther
     assert there or variable in seen["next"]
 
 
-@pytest.mark.parametrize("listed, state", [("none pmi2 pmix", "ok"), ("none cray_shasta", "warn")])
-def test_srun_is_asked_for_pmix(tmp_path, listed, state):
+def test_a_library_of_another_name_is_no_cublas():
+    _, found = document(env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
+                             "CLUSTERBENCH_CUBLASLT_LIBRARY": str(FAKE / "fake_nccl.so")})
+    seen, = [c for c in found["hosts"][0]["checks"] if c["id"] == "cublas"]
+    assert seen["state"] == "warn" and "fake_nccl.so is no cuBLASLt" in seen["seen"]
+
+
+@pytest.mark.parametrize("listed, words, state", [("none pmi2 pmix", "", "ok"), ("none cray_shasta", "", "warn"),
+                                                  ("none pmi2", "--mpi=pmi2 -v", "ok"), ("none pmi2", "-v --mpi pmi2", "ok"),
+                                                  ("none pmi2", "--exclusive", "warn")])
+def test_srun_is_asked_for_pmix(tmp_path, listed, words, state):
     (tmp_path / "srun").write_text(f"#!/bin/sh\necho {listed} >&2\n")
     (tmp_path / "srun").chmod(0o755)
-    _, found = document(env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    _, found = document(env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "CLUSTERBENCH_SRUN_ARGS": words})
     assert states(found["hosts"][0])["pmix"] == state
 
 

@@ -13,21 +13,25 @@ FAKE = BUILD / "fake"
 pytestmark = pytest.mark.skipif(not BIN.exists(), reason="built without CUDA")
 
 
-def run(tmp_path, *args, cuda="", nccl="steady,rate=2", nvml="", gpus=2, ranks=0, code=0):
+def run(tmp_path, *args, cuda="", nccl="steady,rate=2", nvml="", gpus=2, ranks=0, iterations=3, code=0):
     file = tmp_path / "r.json"
     file.unlink(missing_ok=True)
     env = dict(os.environ, CLUSTERBENCH_FAKE_CUDA=f"memory=536870912 devices={gpus} {cuda}", FAKE_NCCL=nccl,
                CLUSTERBENCH_CUBLASLT_LIBRARY=str(FAKE / "fake_cublaslt.so"), CLUSTERBENCH_NCCL_LIBRARY=str(FAKE / "fake_nccl.so"),
                CLUSTERBENCH_NVML_LIBRARY=str(FAKE / "fake_nvml.so"), CLUSTERBENCH_FAKE_NVML=f"gpus={gpus} {nvml}")
     launcher = ["mpirun", "--oversubscribe", "-np", str(ranks)] if ranks else []
-    done = subprocess.run([*launcher, BIN, "overlap", "--size", "128", "--message", "64K", "--warm-up", "0s", "--iterations", "3", *args, "--json", file],
-                          env=env, capture_output=True, text=True, timeout=120, check=False)
+    point = ["--size", "128", "--message", "64K", "--warm-up", "0s", "--iterations", str(iterations)]
+    done = subprocess.run([*launcher, BIN, "overlap", *point, *args, "--json", file], env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     return json.loads(file.read_text())["records"] if file.exists() else done.stderr
 
 
+def summary(record, name):
+    return [m["summary"] for m in record["metrics"] if m["name"] == name][0]
+
+
 def median(record, name):
-    return [m["summary"]["median"] for m in record["metrics"] if m["name"] == name][0]
+    return summary(record, name)["median"]
 
 
 def failed(record):
@@ -55,8 +59,9 @@ def test_products_that_begin_behind_the_collective_hide_nothing(tmp_path):
 
 
 def test_fewer_thread_blocks_make_a_longer_collective(tmp_path):
-    records = run(tmp_path, "--max-ctas", "4,2", cuda="wall=1 flops=4e8", nccl="steady,cta_rate=1")
-    four, two = (median(r, "collective_seconds") for r in records)
+    """A busy machine makes a call longer, never shorter: the shortest of six is the nearest to its pace."""
+    records = run(tmp_path, "--max-ctas", "4,2", cuda="wall=1 flops=4e8", nccl="steady,cta_rate=1", iterations=6)
+    four, two = (summary(r, "collective_seconds")["min"] for r in records)
     assert [r["params"]["max-ctas"] for r in records] == [4, 2]
     assert two / four == pytest.approx(2, rel=0.25)
 

@@ -61,9 +61,10 @@ def greet():
 
 def start(rank):
     port = f"127.0.0.1:{listener.getsockname()[1]}"
-    own = {"PMI_PORT": port, "PMI_ID": rank, "MV2_COMM_WORLD_RANK": rank, "MV2_COMM_WORLD_SIZE": ranks}
+    own = {"PMI_PORT": port, "PMI_ID": rank, "MPIRUN_RANK": rank, "MPIRUN_NPROCS": ranks}
     return subprocess.Popen(command, env={**os.environ, **{name: str(value) for name, value in own.items()}})
 
 
 threading.Thread(target=greet, daemon=True).start()
-sys.exit(max(process.wait(100) for process in [start(rank) for rank in range(ranks)]))
+codes = [process.wait(100) for process in [start(rank) for rank in range(ranks)]]
+sys.exit(1 if any(codes) else 0)

@@ -65,6 +65,7 @@ def test_a_campaign_asks_no_name_server(tmp_path, questions):
     lonely(tmp_path, "timeout", "2", "getent", "hosts", "localhost.")
     assert questions
     questions.clear()
+    # Four ranks: where each of them asks for a name, such a job takes 10 s and more.
     path = write_profile(tmp_path, [step("all", scope="cluster", deadline="120s")], [at_least("rate", "all", 1)])
     done = lonely(tmp_path, BINARY, "run", path, "--out", tmp_path / "out", "--launcher", "mpirun", "--hosts", "lonely:4")
     assert done.returncode == 0, done.stderr

@@ -87,21 +87,29 @@ def test_the_nearest_launcher_counts(tmp_path):
     assert document["run"]["ranks"] == 2 and document["tool"]["build"]["mpi"].startswith("MPICH")
 
 
-@pytest.mark.parametrize("name", ["mpispawn", "mpirun_rsh"])
-def test_ranks_of_mvapichs_launcher_join_by_number_and_port(tmp_path, name):
+def by_mpispawn(tmp_path, name, ranks, *words):
     """Debian's MPICH stands for MVAPICH, which is one, and a script for its launcher."""
     file = tmp_path / "r.json"
     shutil.copy(os.path.realpath("/usr/bin/python3"), tmp_path / name)
     script = pathlib.Path(__file__).with_name("mpispawn.py")
-    done = ended(tmp_path / name, script, 3, BINARY, "mpi", "--size", "1K", "--duration", "50ms", "--json", file, timeout=120)
+    done = ended(tmp_path / name, script, ranks, BINARY, *words, "--json", file, timeout=120)
     assert done.returncode == 0, done.stderr
     document = json.loads(file.read_text())
-    assert document["run"]["ranks"] == 3 and document["tool"]["build"]["mpi"].startswith("MPICH")
-    checks = [check for record in document["records"] for check in record["checks"]]
+    assert document["run"]["ranks"] == ranks and document["tool"]["build"]["mpi"].startswith("MPICH")
+    return [check for record in document["records"] for check in record["checks"]]
+
+
+@pytest.mark.parametrize("name", ["mpispawn", "mpirun_rsh"])
+def test_ranks_of_mvapichs_launcher_join_by_number_and_port(tmp_path, name):
+    checks = by_mpispawn(tmp_path, name, 3, "mpi", "--size", "1K", "--duration", "50ms")
     assert checks and all(check["passed"] for check in checks)
 
 
-@pytest.mark.parametrize("variable", ["I_MPI_ROOT", "MPI_HOME", "MPICH_DIR"])
+def test_a_single_rank_of_mvapichs_launcher_is_not_refused(tmp_path):
+    by_mpispawn(tmp_path, "mpispawn", 1, "fake")
+
+
+@pytest.mark.parametrize("variable", ["I_MPI_ROOT", "MPI_HOME", "MPICH_DIR", "CRAY_MPICH_DIR"])
 @pytest.mark.parametrize("launcher, library, other", [
     (open_mpi(2), "Open MPI", ("libmpi.so.12", "libmpich.so.12")),
     ([HYDRA, "-np", 2], "MPICH", ("libmpi.so.40", "libmpi.so.40"))], ids=["open mpi", "hydra"])

@@ -1,10 +1,13 @@
 #include "bench/harness/last_words.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <span>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -58,15 +61,25 @@ std::string how_it_expired(const WatchState& state) {
   return "has not moved for " + format_seconds(state.idle_seconds);
 }
 
+// "n1, n2, n3, n4 and 5 more".
+std::string some_of(const std::vector<std::string>& hosts) {
+  constexpr size_t kShown = 4;
+  const std::span<const std::string> shown = std::span(hosts).first(std::min(kShown, hosts.size()));
+  std::string out = fmt::format("{}", fmt::join(shown, ", "));
+  if (hosts.size() > kShown) out += fmt::format(" and {} more", hosts.size() - kShown);
+  return out;
+}
+
 std::string next_step(const JobFailure& trouble) {
   const HangDiagnosis& diagnosis = trouble.diagnosis;
   if (trouble.kind == JobFailure::Kind::failed)
     return "mend what that rank says; the others only waited";
   if (diagnosis.absent.empty())
     return "look at the links between the hosts, or give it more time with --deadline and --stall";
-  const std::string& host = diagnosis.absent.front().host;
-  return fmt::format("look at {}: its kernel log, its links, and whether the process still runs",
-                     host);
+  const std::vector<std::string> hosts = hosts_at_fault(diagnosis);
+  const char* whose = hosts.size() == 1 ? "its" : "their";
+  return fmt::format("look at {}: {} kernel log, {} links, and whether the process still runs",
+                     some_of(hosts), whose, whose);
 }
 
 }  // namespace

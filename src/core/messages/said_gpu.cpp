@@ -65,7 +65,7 @@ constexpr TextRow kSaidGpu[] = {
     {"nvml.field_unknown", "field {0} has an unknown type", "字段 {0} 的类型未知"},
     {"nvml.since", "{0}; drivers of {1} and newer tell it", "{0}；驱动 {1} 及更新版本可提供"},
     {"nvml.field", "field {0}: {1}", "字段 {0}：{1}"},
-    {"gpu.no_cublas", "cuBLASLt does not open: {0}; next: install cuBLAS of a CUDA Toolkit that suits the driver (such as libcublas-12-9), or name its libcublasLt in CLUSTERBENCH_CUBLASLT_LIBRARY", "cuBLASLt 无法打开：{0}；下一步：安装与驱动相配的 CUDA Toolkit 中的 cuBLAS（如 libcublas-12-9），或用 CLUSTERBENCH_CUBLASLT_LIBRARY 指定其 libcublasLt"},
+    {"gpu.no_cublas", "cuBLASLt does not open: {0}; next: install cuBLAS of a CUDA Toolkit that suits the driver (libcublas-11-8 from driver 450 on, libcublas-12-9 from 525, libcublas-13-0 from 580), or name its libcublasLt in CLUSTERBENCH_CUBLASLT_LIBRARY", "cuBLASLt 无法打开：{0}；下一步：安装与驱动相配的 CUDA Toolkit 中的 cuBLAS（驱动 450 起 libcublas-11-8，525 起 libcublas-12-9，580 起 libcublas-13-0），或用 CLUSTERBENCH_CUBLASLT_LIBRARY 指定其 libcublasLt"},
     {"gpu.no_algorithm", "{0}: cuBLASLt {1} has no algorithm for {2} {3}×{4}×{5}", "{0}：cuBLASLt {1} 没有 {2} {3}×{4}×{5} 的算法"},
     {"gpu.too_large", "GPU {0}: {1}×{2}×{3} {4} needs {5}, {6} are free: give a smaller --size", "GPU {0}：{1}×{2}×{3} {4} 需要 {5}，空闲 {6}：请减小 --size"},
     {"gpu.as_graph", "one CUDA graph of {0} products", "一个含 {0} 次乘法的 CUDA 图"},

@@ -41,7 +41,7 @@ constexpr TextRow kSaidNetwork[] = {
     {"hang.all_equal", "every rank is there and equally far: what they wait for is between them; look at the links", "所有进程均在且进度相同：等待对象在它们之间，请检查链路"},
     {"hang.silent", "has been silent for {0}: stopped, or its host or link is; last in {1}", "已 {0} 无消息：进程、主机或链路已停；最后处于 {1}"},
     {"hang.behind", "is behind the others for {0}, in {1}", "落后其他进程 {0}，处于 {1}"},
-    {"hang.broke_later", "its connection broke {0} after that of the first: its MPI may have ended it; last in {1}", "其连接比首个晚 {0} 中断：可能是其 MPI 终止了它；最后处于 {1}"},
+    {"hang.broke_later", "its connection broke {0} after that of the rank that was lost first: its MPI may have ended it; last in {1}", "其连接比首个晚 {0} 中断：可能是其 MPI 终止了它；最后处于 {1}"},
     {"hang.broke", "its connection broke: the process or its host is gone; last in {0}", "连接中断：进程或主机已失联；最后处于 {0}"},
     {"hang.failed", "has failed: {0}", "已失败：{0}"},
     {"hang.never", "never reached rank 0 over TCP", "从未经 TCP 连到 0 号进程"},

@@ -2,7 +2,27 @@
 
 #include <fmt/format.h>
 
+#include "sys/os/dl.h"
+
 namespace cb::cuda {
+namespace {
+
+Driver ask_driver() {
+  static const DynamicLibrary library =
+      DynamicLibrary::open("CLUSTERBENCH_CUDA_LIBRARY", {"libcuda.so.1"});
+  if (!library.present()) return {0, library.reason()};
+  auto* const get = library.symbol<int(int*)>("cuDriverGetVersion");
+  Driver out;
+  if (get == nullptr || get(&out.version) != 0) return {0, library.path() + " tells no version"};
+  return out;
+}
+
+}  // namespace
+
+const Driver& driver() {
+  static const Driver asked = ask_driver();
+  return asked;
+}
 
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);

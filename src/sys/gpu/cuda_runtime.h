@@ -10,6 +10,16 @@
 
 namespace cb::cuda {
 
+// What CUDA's driver says of itself.
+struct Driver {
+  int version = 0;     // the newest CUDA that it knows, 12020 for 12.2; 0 without a driver
+  std::string reason;  // why there is none
+};
+
+// Asks the driver's library, which says its version before it looks at any device: this cannot hang
+// on one.
+const Driver& driver();
+
 // The module that was chosen, or why there is none.
 struct ModuleChoice {
   int driver = 0;    // newest CUDA that the driver knows, 12020 for 12.2; 0 without a driver

@@ -24,7 +24,7 @@
 namespace cb {
 namespace {
 
-constexpr double kPatience = 5;  // seconds for srun and for the name server
+constexpr double kPatience = 5;  // seconds for srun, the name server and a library
 
 std::optional<double> number(const std::optional<std::string>& text) {
   if (!text || text->empty() || text->find_first_not_of("0123456789") != std::string::npos)
@@ -94,36 +94,44 @@ void read_processors(DoctorFacts& facts) {
     facts.cpus_allowed = CPU_COUNT(&allowed);
 }
 
-void read_nccl(DoctorFacts& facts) {
-  if (facts.gpus == 0) return;
-  using Opened = std::variant<nccl::Library, Said>;
-  const auto opened = call_with_deadline<Opened>(kPatience, [] { return nccl::Library::open(); });
-  if (!opened) {
-    facts.no_nccl = fmt::format("NCCL does not open within {} s", kPatience);
-  } else if (const auto* library = std::get_if<nccl::Library>(&*opened)) {
-    facts.nccl_library = library->name();
-  } else {
-    const std::string why = std::get<Said>(*opened).text();
-    facts.no_nccl = why.substr(0, why.find("; next: "));  // the check has a next step of its own
-  }
+OpenedLibrary opened(const char* what, std::function<OpenedLibrary()> open) {
+  if (auto out = call_with_deadline<OpenedLibrary>(kPatience, std::move(open))) return *out;
+  return {.reason = fmt::format("{} does not open within {} s", what, kPatience), .slow = true};
 }
 
-void read_cublaslt(DoctorFacts& facts) {
+OpenedLibrary open_nccl() {
+  const auto opened = nccl::Library::open();
+  if (const auto* library = std::get_if<nccl::Library>(&opened)) return {.name = library->name()};
+  const std::string why = std::get<Said>(opened).text();
+  return {.reason = why.substr(0, why.find("; next: "))};  // the check has a next step of its own
+}
+
+OpenedLibrary open_cublaslt() {
+  const int driver_major = cuda::driver().version / 1000;
+  const DynamicLibrary library = cublaslt::open_file(driver_major);
+  const std::string reason = cublaslt::why_unfit(library, driver_major);
+  return {.name = reason.empty() ? library.path() : "", .reason = reason};
+}
+
+void read_gpu_libraries(DoctorFacts& facts) {
   if (facts.gpus == 0) return;
-  const auto opened = call_with_deadline<DynamicLibrary>(kPatience, [] {
-    const auto module = cuda::module_for_driver();
-    return cublaslt::open_file(module ? module->driver / 1000 : 0);
-  });
-  if (!opened) {
-    facts.no_cublaslt = fmt::format("cuBLASLt does not open within {} s", kPatience);
-  } else if (opened->present()) {
-    facts.cublaslt = opened->path();
-  } else {
-    facts.no_cublaslt = opened->reason();
+  facts.nccl = opened("NCCL", open_nccl);
+  facts.cublaslt = opened("cuBLASLt", open_cublaslt);
+}
+
+// NAME of "--mpi=NAME" or "--mpi NAME" among the user's words for srun; "" if there is none.
+std::string chosen_plugin() {
+  const char* given = std::getenv("CLUSTERBENCH_SRUN_ARGS");
+  std::istringstream words(given == nullptr ? "" : given);
+  for (std::string word; words >> word;) {
+    if (word.starts_with("--mpi=")) return word.substr(6);
+    if (word == "--mpi" && words >> word) return word;
   }
+  return "";
 }
 
 void read_srun(DoctorFacts& facts) {
+  facts.srun_plugin = chosen_plugin();
   const std::string srun = file_in_path("srun");
   facts.srun = !srun.empty();
   if (!facts.srun) return;
@@ -193,8 +201,7 @@ DoctorFacts doctor_facts(const FsRoot& fs, const HostInventory& inventory) {
     facts.shm_bytes = static_cast<double>(shm.f_blocks) * static_cast<double>(shm.f_frsize);
   read_inventory(inventory, facts);
   read_rdma(fs, facts);
-  read_nccl(facts);
-  read_cublaslt(facts);
+  read_gpu_libraries(facts);
   read_processors(facts);
   const CgroupLimits limits = cgroup_limits(fs);
   facts.cpu_quota = limits.cpus;

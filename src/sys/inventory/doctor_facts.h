@@ -14,6 +14,13 @@ struct NameLookup {
   bool known = false;
 };
 
+// A library that GPU cases open.
+struct OpenedLibrary {
+  std::string name = {};    // with its version, or its file; empty: none can be used
+  std::string reason = {};  // why
+  bool slow = false;        // it was not open within the time that is waited
+};
+
 // What decides if this host or container can measure. An absent value could not be read.
 struct DoctorFacts {
   std::string host;
@@ -26,10 +33,8 @@ struct DoctorFacts {
   size_t gpus = 0;
   bool nvml_library = false;
   bool cuda_library = false;
-  std::string nccl_library = {};  // its name and version; empty: none can be used
-  std::string no_nccl = {};       // why
-  std::string cublaslt = {};      // the file that opens; empty: none
-  std::string no_cublaslt = {};   // why
+  OpenedLibrary nccl = {};
+  OpenedLibrary cublaslt = {};
   int cpus_online = 0;
   int cpus_allowed = 0;
   std::optional<double> cpu_quota = {};  // of the cgroup, in processors; nothing: no limit
@@ -40,6 +45,7 @@ struct DoctorFacts {
   std::string mpi_library = {};  // its name and version; empty: none opens
   bool srun = false;
   std::optional<bool> srun_pmix = {};  // nothing: srun did not say
+  std::string srun_plugin = {};        // CLUSTERBENCH_SRUN_ARGS names it; empty: it names none
   NameLookup own_name = {};
   NameLookup localhost = {};  // hwloc asks for it where a plugin of it looks for a display
 };

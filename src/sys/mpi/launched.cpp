@@ -11,15 +11,22 @@ struct Variables {
   std::vector<const char*> sizes;
 };
 
-Variables variables_of(LauncherKind kind) {
+// MVAPICH's mpirun_rsh gives a number and a port, at which the rank asks for the rest.
+Variables of_mpich(const Surroundings& around) {
+  if (around.variable("PMI_ID") && !around.variable("PMI_RANK"))
+    return {
+        {"PMI_ID"}, {"PMI_ID"}, {"MV2_COMM_WORLD_SIZE", "MVP_COMM_WORLD_SIZE", "MPIRUN_NPROCS"}};
+  return {{"PMI_RANK"}, {"PMI_RANK"}, {"PMI_SIZE"}};
+}
+
+Variables variables_of(LauncherKind kind, const Surroundings& around) {
   switch (kind) {
     case LauncherKind::open_mpi:
       return {{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"},
               {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"},
               {"OMPI_COMM_WORLD_SIZE"}};
     case LauncherKind::mpich:
-      // MVAPICH's mpirun_rsh gives a number and a port, at which the rank asks for the rest.
-      return {{"PMI_RANK", "PMI_ID"}, {"PMI_RANK", "PMI_ID"}, {"PMI_SIZE", "MV2_COMM_WORLD_SIZE"}};
+      return of_mpich(around);
     case LauncherKind::slurm:
       return {{"PMIX_RANK", "PMI_RANK"},
               {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"},
@@ -30,7 +37,7 @@ Variables variables_of(LauncherKind kind) {
   return {{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"},
           {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"},
           {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "FLUX_JOB_SIZE",
-           "MPIRUN_NPROCS", "MV2_COMM_WORLD_SIZE"}};
+           "MPIRUN_NPROCS", "MV2_COMM_WORLD_SIZE", "MVP_COMM_WORLD_SIZE"}};
 }
 
 std::vector<Told> told(const Surroundings& around, const std::vector<const char*>& names) {
@@ -44,8 +51,8 @@ std::vector<Told> told(const Surroundings& around, const std::vector<const char*
 }  // namespace
 
 Launched launched_by(const Surroundings& around) {
-  Variables asked = variables_of(launcher_above(around).kind);
-  if (told(around, asked.ranks).empty()) asked = variables_of(LauncherKind::unknown);
+  Variables asked = variables_of(launcher_above(around).kind, around);
+  if (told(around, asked.ranks).empty()) asked = variables_of(LauncherKind::unknown, around);
   Launched out;
   out.joins = !told(around, asked.joining).empty();
   if (const auto ranks = told(around, asked.ranks); !ranks.empty()) out.rank = ranks.front();

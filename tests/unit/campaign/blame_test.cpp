@@ -30,6 +30,18 @@ TEST_CASE("the watchdogs' last words name the hosts of the ranks that did not ar
   CHECK(suspects_of(hung(diagnose_hang(ranks).reason)) == std::vector<std::string>{"b"});
 }
 
+TEST_CASE("the host of a rank that its MPI may have ended is no suspect") {
+  std::vector<RankState> ranks;
+  for (int i = 0; i < 3; ++i)
+    ranks.push_back({.rank = i, .host = std::string(1, static_cast<char>('a' + i)), .note = "x"});
+  ranks[1].link = ranks[2].link = RankLink::lost;
+  ranks[2].lost_seconds = 0.2;
+  ranks[1].lost_seconds = 0.1;
+  CHECK(suspects_of(hung(diagnose_hang(ranks).reason)) == std::vector<std::string>{"c"});
+  ranks[1].lost_seconds = 0.2;  // nobody knows which was first
+  CHECK(suspects_of(hung(diagnose_hang(ranks).reason)) == std::vector<std::string>{"b", "c"});
+}
+
 TEST_CASE("a name that is no host of the run, or stands elsewhere, is no suspect") {
   CHECK(suspects_of(hung(said("said.of", "d rank 3", said("hang.never")))).empty());
   CHECK(suspects_of(hung(said("hang.behind", "5 s", "a"))).empty());

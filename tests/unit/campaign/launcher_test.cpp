@@ -139,6 +139,11 @@ TEST_CASE("srun") {
   CHECK(command({Launcher::srun, {"--mpi=pmi2"}}, {{"a", 2}}, 4) ==
         "srun --nodes=1 --nodelist=a --ntasks=4 --ntasks-per-node=4 "
         "--kill-on-bad-exit=1 --overcommit --mpi=pmi2 cb fake");
+  for (const std::vector<std::string>& plugin :
+       std::vector<std::vector<std::string>>{{"--mpi=pmi2", "-v"}, {"--mpi", "pmi2", "-v"}})
+    CHECK(command({Launcher::srun, plugin}, {{"a", 1}}, 1) ==
+          "srun --mpi=none --nodes=1 --nodelist=a --ntasks=1 --ntasks-per-node=1 "
+          "--kill-on-bad-exit=1 --cpu-bind=none -v cb fake");
 }
 
 TEST_CASE("without a launcher the program is started as it is") {
@@ -149,7 +154,8 @@ TEST_CASE("without a launcher the program is started as it is") {
 TEST_CASE("what tells of a launched process is not handed to jobs, and a user's settings are") {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_UNIVERSE_SIZE", "OMPI_MCA_ess_base_vpid",
                            "PMIX_RANK", "PMIX_SERVER_URI3", "PMIX_GDS_MODULE", "PRTE_SHARED_FS",
-                           "PMI_RANK", "PMI_FD", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"})
+                           "PMI_RANK", "PMI_FD", "MV2_COMM_WORLD_SIZE", "MVP_COMM_WORLD_LOCAL_RANK",
+                           "MPIRUN_NPROCS", "MPISPAWN_ID", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"})
     CHECK_MESSAGE(tells_of_process(name), name);
   for (const char* name :
        {"OMPI_MCA_btl", "OMPI_ALLOW_RUN_AS_ROOT", "PMIX_MCA_gds", "PRTE_MCA_plm_ssh_agent",

@@ -24,8 +24,8 @@ DoctorFacts good_facts() {
           .gpus = 8,
           .nvml_library = true,
           .cuda_library = true,
-          .nccl_library = "NCCL 2.28.9",
-          .cublaslt = "/usr/lib/libcublasLt.so.13",
+          .nccl = {.name = "NCCL 2.28.9"},
+          .cublaslt = {.name = "/usr/lib/libcublasLt.so.13"},
           .cpus_online = 96,
           .cpus_allowed = 96,
           .memory_bytes = 1000 * kMiB,
@@ -113,8 +113,7 @@ TEST_CASE("GPUs need both libraries of the driver, and the missing one is named"
 TEST_CASE("NCCL is missed where there are GPUs, and only there") {
   const auto without = [](size_t gpus) {
     return after("nccl", [=](DoctorFacts& f) {
-      f.nccl_library = "";
-      f.no_nccl = "too old";
+      f.nccl = {.reason = "too old"};
       f.gpus = gpus;
     });
   };
@@ -126,14 +125,21 @@ TEST_CASE("NCCL is missed where there are GPUs, and only there") {
 TEST_CASE("cuBLAS is missed where there are GPUs, and only there") {
   const auto without = [](size_t gpus) {
     return after("cublas", [=](DoctorFacts& f) {
-      f.cublaslt = "";
-      f.no_cublaslt = "no such file";
+      f.cublaslt = {.reason = "no such file"};
       f.gpus = gpus;
     });
   };
   CHECK(without(1) == "warn");
   CHECK(without(0) == "not checked");
   CHECK(check_of(good_facts(), "cublas").seen.text() == "/usr/lib/libcublasLt.so.13 opens");
+}
+
+TEST_CASE("a library that opens too slowly need not be installed once more") {
+  DoctorFacts facts = good_facts();
+  facts.cublaslt = {.reason = "does not open within 5 s", .slow = true};
+  CHECK(check_of(facts, "cublas").next.text().starts_with("run it again"));
+  facts.cublaslt.slow = false;
+  CHECK(check_of(facts, "cublas").next.text().starts_with("install cuBLAS"));
 }
 
 TEST_CASE("limits of processors and memory warn") {

@@ -156,10 +156,10 @@ TEST_CASE("what doctor says of a container with little, in both languages") {
                           .rdma_devices = 8,
                           .gpus = 8,
                           .nvml_library = true,
-                          .no_nccl =
-                              "NCCL cannot be opened: libnccl.so.2: cannot open shared "
-                              "object file",
-                          .no_cublaslt = "libcublasLt.so.12: cannot open shared object file",
+                          .nccl = {.reason = "NCCL cannot be opened: libnccl.so.2: cannot open "
+                                             "shared object file"},
+                          .cublaslt = {.reason = "cuBLASLt does not open: libcublasLt.so.12: "
+                                                 "cannot open shared object file"},
                           .cpus_online = 96,
                           .cpus_allowed = 96,
                           .cpu_quota = 4.5,

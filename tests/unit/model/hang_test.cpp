@@ -90,17 +90,39 @@ TEST_CASE("a lost rank is surer than a silent one, and that than one behind") {
 
 TEST_CASE("of lost ranks the first is named first: an MPI may have ended the others") {
   auto ranks = stuck();
+  ranks[3].host = "n3";
   ranks[2].link = ranks[3].link = RankLink::lost;
   ranks[2].lost_seconds = 0.30;
   ranks[3].lost_seconds = 0.35;
   HangDiagnosis d = diagnose_hang(ranks);
   CHECK(absent(ranks) == std::vector<int>{3, 2});
   CHECK(d.lines.at(0).find("the process or its host is gone") != std::string::npos);
-  CHECK(d.lines.at(1).find("after that of the first") != std::string::npos);
-  ranks[2].lost_seconds = ranks[3].lost_seconds;  // seen at the same time
+  CHECK(d.lines.at(1).find("after that of the rank that was lost first") != std::string::npos);
+  CHECK(hosts_at_fault(d) == std::vector<std::string>{"n3"});
+  ranks[2].lost_seconds = ranks[3].lost_seconds;  // seen at the same time: nobody knows which
   d = diagnose_hang(ranks);
   CHECK(absent(ranks) == std::vector<int>{2, 3});
   CHECK(d.lines.at(1).find("the process or its host is gone") != std::string::npos);
+  CHECK(hosts_at_fault(d) == std::vector<std::string>{"n2", "n3"});
+}
+
+TEST_CASE("ranks of one host that break one after the other were ended by nobody's MPI") {
+  auto ranks = stuck();
+  ranks[2].link = ranks[3].link = RankLink::lost;
+  ranks[3].lost_seconds = 0.35;
+  ranks[2].lost_seconds = 0.34;
+  const HangDiagnosis d = diagnose_hang(ranks);
+  CHECK(absent(ranks) == std::vector<int>{3, 2});
+  CHECK(d.lines.at(1).find("the process or its host is gone") != std::string::npos);
+  CHECK(hosts_at_fault(d) == std::vector<std::string>{"n2"});
+}
+
+TEST_CASE("ranks that failed keep their order, whichever ended first") {
+  auto ranks = stuck();
+  for (const size_t r : {1, 2}) ranks[r].failure = pack_said("no memory");
+  ranks[2].link = RankLink::lost;
+  ranks[2].lost_seconds = 0.2;
+  CHECK(absent(ranks) == std::vector<int>{1, 2});
 }
 
 TEST_CASE("silence just below the bound is none") {

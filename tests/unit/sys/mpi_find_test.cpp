@@ -148,6 +148,11 @@ TEST_CASE("rank and size are those of the nearest launcher") {
   CHECK(mvapich.joins);
   CHECK(mvapich.rank.number == 2);
   CHECK(mvapich.processes.number == 3);
+  for (const char* size : {"MV2_COMM_WORLD_SIZE", "MVP_COMM_WORLD_SIZE", "MPIRUN_NPROCS"})
+    CHECK_FALSE_MESSAGE(left_alone(told({{"PMI_ID", "0"}, {size, "1"}}, {"mpispawn"})), size);
+  // A hydra of one process that a rank of mpirun_rsh started: what that left does not count.
+  CHECK_FALSE(left_alone(told({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}, {"MV2_COMM_WORLD_SIZE", "8"}},
+                              {"hydra_pmi_proxy"})));
   const Launched slurm = told({{"OMPI_COMM_WORLD_SIZE", "2"},
                                {"OMPI_COMM_WORLD_RANK", "1"},
                                {"SLURM_PROCID", "0"},

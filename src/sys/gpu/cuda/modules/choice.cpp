@@ -8,31 +8,9 @@
 
 #include "sys/gpu/cuda/modules/library.h"
 #include "sys/gpu/cuda_runtime.h"
-#include "sys/os/dl.h"
 
 namespace cb::cuda {
 namespace {
-
-struct Driver {
-  int version = 0;     // newest CUDA that it knows; 0 without a driver
-  std::string reason;  // why there is none
-};
-
-// Asks the driver itself, which says its version before it looks at any device.
-Driver ask_driver() {
-  static const DynamicLibrary library =
-      DynamicLibrary::open("CLUSTERBENCH_CUDA_LIBRARY", {"libcuda.so.1"});
-  if (!library.present()) return {0, library.reason()};
-  auto* const get = library.symbol<int(int*)>("cuDriverGetVersion");
-  Driver out;
-  if (get == nullptr || get(&out.version) != 0) return {0, library.path() + " tells no version"};
-  return out;
-}
-
-const Driver& driver() {
-  static const Driver asked = ask_driver();
-  return asked;
-}
 
 const Modules& modules() {
   static const Modules found = find_modules();
