@@ -8,10 +8,14 @@ import time
 import pytest
 
 
-def skip_under_sanitizers(program, why="a sanitizer wants to be loaded first"):
+def has_sanitizers(program):
     with open(program, "rb") as file:
         code = file.read()
-    if b"__asan_init" in code or b"__tsan_init" in code:
+    return b"__asan_init" in code or b"__tsan_init" in code
+
+
+def skip_under_sanitizers(program, why="a sanitizer wants to be loaded first"):
+    if has_sanitizers(program):
         pytest.skip(why)
 
 

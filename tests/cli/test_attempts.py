@@ -266,9 +266,11 @@ def test_killed_at_any_moment_no_failed_check_is_lost(tmp_path):
     path = write_profile(tmp_path, [step("one"), step("two")],
                          [at_least("one.rate", "one", 1), at_least("two.rate", "two", 1)])
     environment = stand_in_mpirun.install(tmp_path / "bin", {"001-one:1": "wrong", "002-two:1": "wrong"})
-    begin = time.monotonic()
-    assert run(path, tmp_path / "whole", environment).returncode == 1
-    whole = time.monotonic() - begin
+    whole = float("inf")
+    for i in range(3):  # a run that stood still is longer than those that are killed
+        begin = time.monotonic()
+        assert run(path, tmp_path / f"whole{i}", environment).returncode == 1
+        whole = min(whole, time.monotonic() - begin)
     seed = int.from_bytes(os.urandom(4), "big")
     moments = random.Random(seed)
     killed = planted = 0

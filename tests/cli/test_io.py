@@ -131,7 +131,7 @@ def test_zipf_a_rate_and_the_null_engine(disk, work):
     assert {c["name"]: c["passed"] for c in r["checks"]}["data"]
     (r,) = records("--dir", work, "--size", "4M", "--rate", "100", "--duration", "1s", "--warm-up", "0s", tmp=disk)
     assert 0 < metric(r, "latency_seconds")["summary"]["n"] <= 100
-    (r,) = records("--dir", work, "--size", "4M", "--engine", "null", "--duration", "200ms", tmp=disk)
+    (r,) = records("--dir", work, "--size", "4M", "--engine", "null", "--duration", "1s", tmp=disk)
     assert r["facts"]["path"] == "none: no request was made"
     assert metric(r, "cpu_seconds_per_io")["summary"]["mean"] > 0
     assert "--reap" in io("--dir", work, "--queue-depth", 4, "--reap", 8, expect=2).stderr
@@ -179,7 +179,7 @@ def test_a_page_cache_that_keeps_the_file_is_noted(disk, work, rw, words):
 
 
 def test_cached_is_called_cached(disk, work):
-    (r,) = records("--dir", work, "--size", "8M", "--no-direct", "--duration", "500ms", tmp=disk)
+    (r,) = records("--dir", work, "--size", "8M", "--no-direct", "--duration", "1s", tmp=disk)
     assert r["facts"]["path"] == "page cache"
     assert any("memory" in n for n in r["notes"])
     assert "direct" not in [c["name"] for c in r["checks"]]

@@ -65,7 +65,7 @@ def test_a_checkpoint_is_read_by_another_rank_than_wrote_it(work):
 
 
 def test_a_sweep_gives_a_record_for_each_queue_depth(work):
-    records = run(work, "--dir", work, "--workload", "qd-sweep", "--size", "4M", "--duration", "100ms", "--warm-up", "0s")
+    records = run(work, "--dir", work, "--workload", "qd-sweep", "--size", "4M", "--duration", "500ms", "--warm-up", "0s")
     assert [r["params"]["queue-depth"] for r in records] == [1, 2, 4, 8, 16, 32, 64, 128]
     assert all(values(r, "io_per_second")[0] > 0 for r in records)
 
@@ -88,7 +88,7 @@ def test_a_kv_cache_is_planned_in_time_and_soak_checks_everything(work):
                   "--warm-up", "0s", "--verify")
     assert {r["params"]["direction"] for r in records} <= {"read", "write"}
     assert sum(m["summary"]["n"] for r in records for m in r["metrics"] if m["name"] == "latency_seconds") <= 40
-    for r in run(work, "--dir", work, "--workload", "soak", "--size", "8M", "--duration", "500ms", "--warm-up", "0s"):
+    for r in run(work, "--dir", work, "--workload", "soak", "--size", "8M", "--duration", "1s", "--warm-up", "0s"):
         assert r["facts"]["data_check"] == "every block"
         assert all(c["passed"] for c in r["checks"])
 
@@ -146,7 +146,7 @@ def test_metadata_in_one_directory(work):
 
 @pytest.mark.usefixtures("under_mpirun")
 def test_a_checkpoint_while_a_data_set_is_read(work):
-    alone, meanwhile, checkpoint = run(work, "--dir", work, "--workload", "mixed", "--size", "16M", "--duration", "300ms",
+    alone, meanwhile, checkpoint = run(work, "--dir", work, "--workload", "mixed", "--size", "16M", "--duration", "1s",
                                        "--warm-up", "0s", "--verify", ranks=2)
     assert [r["params"]["workload"] for r in (alone, meanwhile, checkpoint)] == ["dataset-read", "mixed", "mixed"]
     assert [r["params"]["direction"] for r in (alone, meanwhile, checkpoint)] == ["read", "read", "write"]
@@ -180,7 +180,7 @@ def test_first_and_last_done_and_the_rate_until_then(work):
 
 
 def test_latency_over_time(work):
-    (r,) = run(work, "--dir", work, "--size", "4M", "--duration", "1s", "--warm-up", "0s")
+    (r,) = run(work, "--dir", work, "--size", "4M", "--duration", "3s", "--warm-up", "0s")
     lines = {s["name"]: s for s in r["telemetry"]["series"]}
     mean, most = lines["read_latency_mean_seconds"]["values"], lines["read_latency_max_seconds"]["values"]
     assert len(mean) == len(most) >= 6 and all(0 < a <= b for a, b in zip(mean, most))
@@ -191,7 +191,7 @@ def test_latency_over_time(work):
 # ---- a steady state ----
 
 def test_figures_of_a_steady_state_or_none(work):
-    args = ["--dir", work, "--size", "4M", "--engine", "null", "--duration", "200ms", "--warm-up", "0s", "--steady"]
+    args = ["--dir", work, "--size", "4M", "--engine", "null", "--duration", "1s", "--warm-up", "0s", "--steady"]
     out = work / "result.json"
     done = subprocess.run([BIN, "io", "--json", out, "--quiet", *args, "--round", "200ms"], capture_output=True, text=True, timeout=60)
     (r,) = json.loads(out.read_text())["records"]

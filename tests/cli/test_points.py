@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from processes import compiled_shim, has_sanitizers
+
 BINARY = os.environ["CLUSTERBENCH_BIN"]
 BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
 FAKE_GPU = BUILD / "bin" / "clusterbench_fake_gpu"
@@ -109,9 +111,10 @@ INTERRUPTED = [
                  "1400×1400×1400", "size", [300], id="gemm-cpu"),
     pytest.param(BINARY, {}, ("bandwidth", "--device", "cpu", "--op", "latency", "--min-size", "64M", "--max-size", "512M", "--step-factor", "2"),
                  "latency 128M", "size", [1 << 26], id="bandwidth-cpu"),
-    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "qd-sweep", "--size", "8M", "--duration", "500ms"),
+    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "qd-sweep", "--size", "8M", "--duration", "1s"),
                  "queue depth 4", "queue-depth", [1, 2], id="io"),
-    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "mixed", "--size", "512M", "--duration", "500ms", "--warm-up", "0s"),
+    # Ten requests a second: the checkpoint takes six seconds.
+    pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "mixed", "--size", "256M", "--rate", "10", "--duration", "1s", "--warm-up", "0s"),
                  "checkpoint", "workload", ["dataset-read"], id="io-mixed"),
     # One record: what the phases before had measured.
     pytest.param(BINARY, {}, ("io", "--dir", "WORK", "--workload", "metadata", "--files", "20000"),
@@ -130,13 +133,36 @@ INTERRUPTED = [
 ]
 
 
+STAT_WAITS = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int fstatat(int directory, const char *name, struct stat *out, int flags) {
+  int (*real)(int, const char *, struct stat *, int) = dlsym(RTLD_NEXT, "fstatat");
+  while (strcmp(name, "rank0.0.dat") == 0 && access(getenv("MAY_STAT"), F_OK) != 0) usleep(10000);
+  return real(directory, name, out, flags);
+}
+"""
+
+
+@pytest.fixture
+def held(tmp_path):
+    """An environment in which the phase `stat` of io's metadata waits for the file MAY_STAT. A sanitizer allows no such
+    library: there the test races the phases, which take longer then."""
+    env = {"MAY_STAT": str(tmp_path / "may-stat")}
+    return env if has_sanitizers(BINARY) else {**env, "LD_PRELOAD": str(compiled_shim(tmp_path, STAT_WAITS))}
+
+
 @pytest.mark.parametrize("binary, env, args, point, key, before", INTERRUPTED)
-def test_ctrl_c_keeps_the_points_before_it(disk, work, binary, env, args, point, key, before):
+def test_ctrl_c_keeps_the_points_before_it(disk, work, held, binary, env, args, point, key, before):
     out = disk / "r.json"
     args = [work if a == "WORK" else a for a in args]
-    run = Terminal(binary, [*args, "--json", out], env)
+    run = Terminal(binary, [*args, "--json", out], {**env, **(held if "metadata" in args else {})})
     run.wait_for(point)
     run.process.send_signal(signal.SIGINT)
+    Path(held["MAY_STAT"]).touch()
     assert run.process.wait(timeout=120) == 130, run.seen
     document = json.loads(out.read_text())
     assert document["run"]["partial"] == "interrupted"
@@ -147,10 +173,10 @@ def test_ctrl_c_keeps_the_points_before_it(disk, work, binary, env, args, point,
     assert list(work.iterdir()) == []
 
 
-def disturbed(disk, work, args, point, disturb):
+def disturbed(disk, work, args, point, disturb, env=None):
     """The records of a run of io, of which `disturb` spoils a file as soon as that point has begun."""
     out = disk / "r.json"
-    run = Terminal(BINARY, ["io", "--dir", work, *args, "--json", out], {})
+    run = Terminal(BINARY, ["io", "--dir", work, *args, "--json", out], env or {})
     run.wait_for(point)
     disturb()
     assert run.process.wait(timeout=120) == 4, run.seen
@@ -158,10 +184,12 @@ def disturbed(disk, work, args, point, disturb):
     return json.loads(out.read_text())["records"]
 
 
-def test_a_file_that_goes_away_leaves_the_phases_before(disk, work):
+def test_a_file_that_goes_away_leaves_the_phases_before(disk, work, held):
     def remove_last():
-        next(work.rglob("rank0.19999.dat")).unlink()
-    before, failed = disturbed(disk, work, ["--workload", "metadata", "--files", "20000"], "metadata stat", remove_last)
+        (directory,) = work.iterdir()
+        (directory / "rank0.19999.dat").unlink()
+        Path(held["MAY_STAT"]).touch()
+    before, failed = disturbed(disk, work, ["--workload", "metadata", "--files", "20000"], "metadata stat", remove_last, held)
     names = {m["name"] for m in before["metrics"]}
     assert before["outcome"] == "measured" and {"create_per_second", "create_latency_seconds"} <= names
     assert "unlink_per_second" not in names
@@ -174,8 +202,8 @@ def test_a_data_set_that_is_cut_off_leaves_the_reading_alone(disk, work):
         for file in work.rglob("*"):
             if file.is_file() and file.stat().st_size > 1 << 20:
                 os.truncate(file, 0)
-    alone, *beside = disturbed(disk, work, ["--workload", "mixed", "--size", "512M", "--duration", "500ms", "--warm-up", "0s"],
-                               "checkpoint", cut)
+    alone, *beside = disturbed(disk, work, ["--workload", "mixed", "--size", "256M", "--rate", "10", "--duration", "1s", "--warm-up",
+                                            "0s"], "checkpoint", cut)
     assert alone["outcome"] == "measured" and alone["params"]["workload"] == "dataset-read" and alone["metrics"]
     assert beside[0]["outcome"] == "errored" and beside[0]["params"]["workload"] == "mixed"
     assert not any(m["name"] == "share_of_undisturbed" for r in beside for m in r["metrics"])

@@ -31,7 +31,7 @@ HOST_STEPS = [
     real("gemm", "gemm", device="cpu", dtype=["fp64", "fp32"], size="128", duration="200ms"),
     real("memory", "bandwidth", device="cpu", op="triad", size="8M", duration="200ms"),
     real("latency", "bandwidth", device="cpu", op="latency", **{"min-size": "64K", "max-size": "64K"}),
-    real("read", "io", rw="randread", size="8M", duration="200ms", direct="false"),
+    real("read", "io", rw="randread", size="8M", duration="1s", direct="false"),
     real("write", "io", rw="write", size="8M", direct="false"),
     real("files", "io", workload="metadata", files="20"),
     real("burn", "burn", device="cpu", duration="6s"),

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import signal
+import statistics
 import subprocess
 import time
 
@@ -74,8 +75,9 @@ def test_figures_follow_from_one_another(tmp_path):
     assert metric(record, "model_flops_per_second")["samples"] == pytest.approx([811008 * 128 / s for s in steps])
     parts = [metric(record, name)["samples"] for name in
              ("forward_seconds", "backward_seconds", "optimizer_seconds")]
-    for step, *of_step in zip(steps, *parts):
-        assert sum(of_step) == pytest.approx(step, rel=0.2)
+    shares = [sum(of_step) / step for step, *of_step in zip(steps, *parts)]
+    # A process that does not get to run between two parts makes the step longer, and none of its parts.
+    assert max(shares) <= 1 + 1e-6 and statistics.median(shares) > 0.8
     assert metric(record, "predicted_step_seconds")["samples"][0] > 0
     absent = {"exposed_communication_seconds", "predicted_communication_seconds", "bubble_share"}
     assert not absent & {m["name"] for m in record["metrics"]}  # one rank exchanges nothing
@@ -230,10 +232,10 @@ def test_a_flush_is_no_hang_as_long_as_the_bytes_explain_it(tmp_path, monkeypatc
     """101 MB may take 10 s beyond --stall, 6 MB 0.6 s."""
     skip_under_sanitizers(BINARY)
     slow = compiled_shim(tmp_path, "#include <sys/stat.h>\n#include <unistd.h>\nint fsync(int f) {"  # of the file; not of its directory
-                                   " struct stat s; if (!fstat(f, &s) && S_ISREG(s.st_mode)) sleep(5); return 0; }")
+                                   " struct stat s; if (!fstat(f, &s) && S_ISREG(s.st_mode)) sleep(9); return 0; }")
     monkeypatch.setenv("LD_PRELOAD", str(slow))
     done = train("--hidden", 128, "--layers", 2, "--vocabulary", vocabulary, "--sequence", 16, "--steps", 4, "--warm-up-steps", 1,
-                 "--twin-every", 0, "--checkpoint-dir", tmp_path, "--checkpoint-every", 3, "--stall", "3s")
+                 "--twin-every", 0, "--checkpoint-dir", tmp_path, "--checkpoint-every", 3, "--stall", "6s")
     assert done.returncode == ends, done.stdout + done.stderr
     assert ("checkpoint after step 3" in done.stderr) == (ends == 124)
 

@@ -60,12 +60,14 @@ const Delta* delta_of(const Record& record, const std::string& gpu, const std::s
 TEST_CASE("what GPUs do during a record, and which of them do not count") {
   const auto library = fake_library();
   GpuTelemetry telemetry(library, library.gpus());
-  // Windows until one has seen every GPU and both kinds of trouble; on a busy machine the watching
-  // thread may not come to run for a while.
+  // Windows until one of less than a second has seen every GPU and both kinds of trouble; on a busy
+  // machine the watching thread may not come to run for a while.
   const double start = monotonic_seconds();
   std::vector<GpuWindow> windows;
   const auto seen = [&] {
-    return std::ranges::all_of(windows, [](const GpuWindow& w) { return w.samples > 0; });
+    return std::ranges::all_of(windows, [](const GpuWindow& w) {
+      return w.samples > 0 && !w.utilisation.empty() && w.seconds < 1;
+    });
   };
   do {
     telemetry.open_window();

@@ -196,11 +196,11 @@ TEST_CASE("with a rate requests are planned: no more than that, and waiting for 
   const Fd fd = scratch_file();
   REQUIRE(::ftruncate(fd.get(), 333 * 4096) == 0);
   Job job = job_for(Order::random, 100, 1);
-  job.seconds = 0.5;
+  job.seconds = 1;
   job.rate = 200;
   for (const Engine engine : engines()) {
     const RunResult run = go(job, {fd.get(), "scratch"}, engine);
-    CHECK(run.of(Direction::read).ios <= 100);
+    CHECK(run.of(Direction::read).ios <= 200);
     CHECK(run.of(Direction::read).ios > 0);
   }
   // A plan that no device keeps: the queue grows, and so does the time from the plan to the end. A
@@ -208,8 +208,13 @@ TEST_CASE("with a rate requests are planned: no more than that, and waiting for 
   job.seconds = 0.3;
   job.rate = 1e9;
   double longest = 0;
-  for (int tries = 0; tries < 10 && longest <= 0.1; ++tries)
-    longest = go(job, {fd.get(), "scratch"}, Engine::threads).of(Direction::read).latency.max();
+  for (int tries = 0; tries < 10 && longest <= 0.1; ++tries) {
+    try {
+      longest = go(job, {fd.get(), "scratch"}, Engine::threads).of(Direction::read).latency.max();
+    } catch (const Error&) {  // no request ended in its time
+      longest = 0;
+    }
+  }
   CHECK(longest > 0.1);
 }
 
@@ -236,11 +241,11 @@ TEST_CASE("a run bounded by time lasts that long and counts only it") {
   const Fd fd = scratch_file();
   REQUIRE(::ftruncate(fd.get(), 333 * 4096) == 0);
   Job job = job_for(Order::random, 100, 1);
-  job.seconds = 0.3;
-  job.warm_up_seconds = 0.1;
+  job.seconds = 1;
+  job.warm_up_seconds = 0.5;
   for (const Engine engine : engines()) {
     const RunResult run = go(job, {fd.get(), "scratch"}, engine);
-    CHECK(run.elapsed == 0.3);
+    CHECK(run.elapsed == 1);
     CHECK(run.bytes[0] > run.of(Direction::read).bytes);  // the warm-up is not counted
     CHECK(run.of(Direction::read).bytes > 0);
   }
@@ -332,7 +337,7 @@ TEST_CASE("a run waits for a steady state of all before it counts") {
   const FileView view{fd.get(), "scratch", &pattern, false};
   go(job_for(Order::sequential, 0, Pattern::kPrepared), view, Engine::threads);
   Job job = job_for(Order::random, 100, 1);
-  job.seconds = 0.05;
+  job.seconds = 0.5;
   job.steady_round = 1000;  // never over in this test
   const CancelToken cancel;
   RunHooks hooks;
@@ -347,7 +352,7 @@ TEST_CASE("a run waits for a steady state of all before it counts") {
   REQUIRE(run.conditioning);
   CHECK_FALSE(run.conditioning->reached());
   CHECK(run.lead > 0.2);  // three looks
-  CHECK(run.elapsed == 0.05);
+  CHECK(run.elapsed == 0.5);
 }
 
 TEST_CASE("each thread's part and time are known") {

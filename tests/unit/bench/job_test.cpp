@@ -248,7 +248,7 @@ TEST_CASE("the watchdog ends a stuck job, and what was finished is written") {
       std::this_thread::sleep_for(5ms);
     throw Interrupted();
   });
-  bench.run(c, folder.file("x.json"), 0.3);
+  bench.run(c, folder.file("x.json"), 2);
   CHECK(bench.aborted == static_cast<int>(ExitCode::deadline));
   CHECK(bench.view.said().find("deadline") != std::string::npos);
   CHECK(bench.view.said().find("1 finished record in " + folder.file("x.json")) !=

@@ -64,7 +64,7 @@ SweepSetup sweep_in(const fs::path& place, const std::string& variable) {
 std::vector<SweepOutcome> play(const std::string& values) {
   const TemporaryDirectory place;
   SweepSetup setup = sweep_in(place.path, "PLAY=" + values);
-  setup.deadline_seconds = 3;  // one of them hangs
+  setup.deadline_seconds = 6;  // one of them hangs
   fs::create_directory(setup.directory);
   auto out = run_sweep(setup, [](size_t, const SweepOutcome&) {});
   CHECK(fs::exists(setup.directory / "sweep.json"));

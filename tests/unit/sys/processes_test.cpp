@@ -2,6 +2,8 @@
 #include "sys/os/processes.h"
 
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -12,20 +14,26 @@ using namespace cb;
 
 namespace {
 
+bool has_argument(pid_t pid, const std::string& path) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return all.find(path) != std::string::npos;
+}
+
 pid_t start_with(const std::string& path) {
   const pid_t pid = ::fork();
   if (pid == 0) {
-    ::execlp("sh", "sh", "-c", "sleep 30", "job", "--json", path.c_str(), nullptr);
+    ::execlp("sh", "sh", "-c", "sleep 120", "job", "--json", path.c_str(), nullptr);
     ::_exit(127);
   }
-  ::usleep(200'000);  // until it has its own command line
+  for (int i = 0; i < 1000 && !has_argument(pid, path); ++i) ::usleep(20'000);
   return pid;
 }
 
-// The signal that ended it; 0 if it still runs.
-int signal_of(pid_t pid) {
+// The signal that ended it; 0 if it still runs after that time.
+int signal_of(pid_t pid, double seconds) {
   int status = 0;
-  for (int i = 0; i < 20; ++i) {
+  for (double waited = 0; waited < seconds; waited += 0.02) {
     if (::waitpid(pid, &status, WNOHANG) == pid) return WIFSIGNALED(status) ? WTERMSIG(status) : -1;
     ::usleep(20'000);
   }
@@ -40,8 +48,8 @@ TEST_CASE("only processes with exactly that option and path are killed") {
   CHECK(kill_processes_with("--json", "/nowhere/else") == 0);
   CHECK(kill_processes_with("--dir", path) == 0);
   CHECK(kill_processes_with("--json", path) == 1);
-  CHECK(signal_of(mine) == SIGKILL);
-  CHECK(signal_of(other) == 0);
+  CHECK(signal_of(mine, 20) == SIGKILL);
+  CHECK(signal_of(other, 0.4) == 0);
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
 }
