@@ -16,7 +16,7 @@ struct Settings {
   // order that the seed draws, with threads also interrupted at atomics.
   bool shuffled = false;
   std::uint64_t seed = 0;
-  double deadline_seconds = 60;  // of a launch
+  double deadline_seconds = 60;  // of a launch, in time of the processor
   // Looks for races and for accesses beside all memory, where the kernels are compiled so that they
   // tell.
   bool checked = true;

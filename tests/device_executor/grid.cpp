@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include <time.h>
+
 namespace device_executor {
 
 Place place;
@@ -31,6 +33,13 @@ struct Shared {
 Shared& shared() {
   static Shared all;
   return all;
+}
+
+// Time that this thread has had a processor.
+double processor_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 void fiber_entry() { running_grid->work(); }
@@ -71,6 +80,7 @@ Grid::Grid(const Launch& launch, const Settings& settings)
       deadline_(
           std::chrono::steady_clock::now() +
           std::chrono::milliseconds(static_cast<std::int64_t>(settings.deadline_seconds * 1e3))),
+      begun_(processor_seconds()),
       idle_(std::exchange(shared().idle, {})) {
   add_region(launch.held.get(), launch.held_bytes, "the arguments", false);
   add_region(&place, sizeof place, "the thread's place", false);
@@ -195,7 +205,7 @@ void Grid::go_on() {
   while (choose() || (wake_awaiting() && choose())) {
     start_or_resume();
     if (!failure_.empty()) throw Fault(failure_);
-    if (std::chrono::steady_clock::now() > deadline_) throw Fault(name_of_block() + too_long());
+    if (is_late()) throw Fault(name_of_block() + too_long());
   }
 }
 
@@ -311,7 +321,14 @@ void Grid::await_more(const std::uint64_t* word, std::uint64_t value, Site site)
 }
 
 void Grid::check_deadline() {
-  if (std::chrono::steady_clock::now() > deadline_) fail([&] { return too_long(); });
+  if (is_late()) fail([&] { return too_long(); });
+}
+
+// A launch that waits for ever uses the processor, and one that does not get it is not late. The
+// processor's time is a call of the kernel: it is asked for once the wall's says too long.
+bool Grid::is_late() const {
+  return std::chrono::steady_clock::now() > deadline_ &&
+         processor_seconds() - begun_ > settings_.deadline_seconds;
 }
 
 std::string Grid::too_long() const {

@@ -146,6 +146,7 @@ class Grid : private BlockState {
   void wait(State state);  // of the running thread, until it is ready
   void make_ready(unsigned thread);
   void check_deadline();  // within a fiber
+  bool is_late() const;
   std::string too_long() const;
   Fiber& idle_fiber();
 
@@ -187,6 +188,7 @@ class Grid : private BlockState {
   unsigned threads_of_block_;
   std::uint64_t serial_;  // of the launch
   std::chrono::steady_clock::time_point deadline_;
+  double begun_;  // by this thread's processor_seconds()
   std::uint64_t switches_ = 0;
 
   std::vector<BlockState> aside_;  // of a launch whose blocks run together
