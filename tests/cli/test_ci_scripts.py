@@ -186,7 +186,9 @@ if variables:
     assert pathlib.Path(variables["CLUSTERBENCH_MPI_LIBRARY"]).name == "libmpi_plain.so" and words[2] == "env"
     asked = variables["MPI_PLAIN"].split()
     of_loop = [takes(op, int(size)) for op, size in zip(asked[::2], asked[1::2])]
-    lines = [" ".join(str(seconds * share) for seconds in of_loop) for share in {shares!r}]
+    runs = len(log.read_text()) if log.exists() else 0
+    one, other = {loops!r}[runs % len({loops!r})]
+    lines = [" ".join(f"{{seconds * share * one}} {{seconds * share * other}}" for seconds in of_loop) for share in {shares!r}]
     pathlib.Path(variables["MPI_PLAIN_OUT"]).write_text("\\n".join(lines) + "\\n")
 ranks, times = int(words[1]), {times!r}
 if ranks == 2:
@@ -201,13 +203,13 @@ json.dump({{"run": {{"ranks": ranks}}, "tool": {{"build": {{"mpi": "Made up 1.0"
 """
 
 
-def any_mpi(tmp_path, monkeypatch, times, compiler, *names, shares=(0.99, 1.01)):
+def any_mpi(tmp_path, monkeypatch, times, compiler, *names, shares=(0.99, 1.01), loops=((1, 1),)):
     """The exit code of tests/tools/any_mpi.py with one MPI: the program takes `times` the plain loop, run by run, and the loop itself
-    `shares` of what it takes, before and after. Each point takes a time of its own."""
+    `shares` of what it takes, before and after, and either kind of it `loops`, run by run. Each point takes a time of its own."""
     spec = importlib.util.spec_from_file_location("any_mpi", ROOT / "tests" / "tools" / "any_mpi.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for name, text in (("launcher", MADE_UP_LAUNCHER.format(log=str(tmp_path / "log"), times=times, shares=shares)), ("mpicc", "#!/bin/sh\n: >\"$5\"\n")):
+    for name, text in (("launcher", MADE_UP_LAUNCHER.format(log=str(tmp_path / "log"), times=times, shares=shares, loops=loops)), ("mpicc", "#!/bin/sh\n: >\"$5\"\n")):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     made_up = module.Mpi("Made up", [str(tmp_path / "launcher")], str(tmp_path / compiler))
@@ -238,6 +240,14 @@ def test_a_median_over_a_plain_loop_is_shown_to_be_within_the_limit_or_fails(tmp
 def test_beside_a_loop_that_changes_itself_nothing_is_shown(tmp_path, monkeypatch, capsys, shares, end):
     assert any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc", shares=shares) == (1 if end else 0)
     assert all(line.endswith(f"loop after/before {shares[1] / shares[0]:.3f}{end}") for line in capsys.readouterr().out.splitlines()[1:-1])
+
+
+@pytest.mark.parametrize("loops, told", [
+    (((1, 0.98),), "1.020 [1.020 … 1.020]"), (((0.98, 1),), "1.020 [1.020 … 1.020]"),
+    (((0.96, 1), (1, 0.96)), "1.021 [1.000 … 1.042]")])  # the faster of each round would be 1.042 in all
+def test_of_two_loops_the_faster_over_all_rounds_counts(tmp_path, monkeypatch, capsys, loops, told):
+    any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc", shares=(1, 1), loops=loops)
+    assert all(f"over a plain loop {told}, loop after/before 1.000" in line for line in capsys.readouterr().out.splitlines()[1:-1])
 
 
 def test_only_the_named_are_tried(tmp_path, monkeypatch, capsys):

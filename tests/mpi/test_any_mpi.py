@@ -123,6 +123,8 @@ def test_a_wrong_value_that_all_ranks_share_is_not_laid_on_one_host(tmp_path, la
 @pytest.mark.parametrize("kind, compiler, launcher", [("Open MPI", "mpicc.openmpi", "mpirun.openmpi"), ("MPICH", "mpicc.mpich", "mpiexec.mpich")])
 def test_a_plain_loop_runs_in_the_ranks_of_the_program(tmp_path, monkeypatch, kind, compiler, launcher):
     """What ci/any-mpi.sh compares with, in one job: each point before and after, behind the right library."""
+    def flat(times):
+        return [times[0], *times[1], *times[2]]
     for name in [name for name in os.environ if name.startswith(("OMPI_COMM", "PMI"))]:
         monkeypatch.delenv(name)
     mpi = any_mpi.Mpi(kind, [launcher], compiler)
@@ -132,8 +134,9 @@ def test_a_plain_loop_runs_in_the_ranks_of_the_program(tmp_path, monkeypatch, ki
     times = any_mpi.times_of_job(mpi, BINARY, any_mpi.compile_plain(mpi, tmp_path), tmp_path, version)
     assert list(times) == any_mpi.POINTS and version.startswith(kind)
     for op, size in any_mpi.POINTS:
-        assert all(0 < seconds < 1 for seconds in times[op, size])
+        own, before, after = times[op, size]
+        assert all(0 < seconds < 1 for seconds in (own, *before, *after)) and len(before) == len(after) == 2
     for op in any_mpi.OPS:  # four mebibytes take longer than 32 bytes for the loop too, so that no two points are swapped
-        assert all(large > small for small, large in zip(times[op, 32], times[op, 4 << 20]))
+        assert all(large > small for small, large in zip(flat(times[op, 32]), flat(times[op, 4 << 20])))
     with pytest.raises(any_mpi.Failed, match="stood behind the plain loop, not another on 2"):
         any_mpi.times_of_job(mpi, BINARY, any_mpi.compile_plain(mpi, tmp_path), tmp_path, "another")

@@ -108,8 +108,14 @@ def measured(mpi, ranks, program, folder, *words):
     return json.loads(out.read_text()), None
 
 
+def pairs(line):
+    words = [float(word) for word in line.split()]
+    return list(zip(words[::2], words[1::2], strict=True))
+
+
 def times_of_job(mpi, binary, library, folder, version):
-    """{point: (own time, the plain loop's before, and after)} in seconds, of the slowest rank, in one job of that version of MPI."""
+    """{point: (own time, those of the two plain loops before, and after)} in seconds, of the slowest rank, in one job of that version of
+    MPI."""
     plain = folder / "plain"
     plain.unlink(missing_ok=True)
     variables = {"CLUSTERBENCH_MPI_LIBRARY": library, "MPI_PLAIN_OUT": plain,
@@ -125,16 +131,22 @@ def times_of_job(mpi, binary, library, folder, version):
     # As the rate over all ranks has it.
     own = {(r["params"]["op"], r["params"]["size"]): r["params"]["size"] / m["summary"]["median"] for r in document["records"]
            for m in r["metrics"] if m["name"] == "algorithm_bytes_per_second"}
-    before, after = ([float(word) for word in line.split()] for line in plain.read_text().splitlines())
+    before, after = (pairs(line) for line in plain.read_text().splitlines())
     return {point: (own[point], first, last) for point, first, last in zip(POINTS, before, after, strict=True)}
+
+
+def beside(times, loop):
+    """(the ratios to one of the two loops, how much that changed itself)"""
+    ratios = [own / statistics.mean((before[loop], after[loop])) for own, before, after in times]
+    return ratios, statistics.median(after[loop] / before[loop] for _, before, after in times)
 
 
 def judged(times):
     """(the words for it, whether it is shown): of a median only that counts which other rounds would hardly change, and beside a
-    loop that takes longer, or changed itself meanwhile, nothing is shown."""
-    ratios = [own / statistics.mean((before, after)) for own, before, after in times]
+    loop that takes longer, or changed itself meanwhile, nothing is shown. Of the two loops that one counts which is the faster over all
+    rounds: the faster of each round would be the one with more luck, which the program has not."""
+    ratios, drift = max((beside(times, loop) for loop in (0, 1)), key=lambda found: statistics.median(found[0]))
     low, high = interval(ratios)
-    drift = statistics.median(after / before for _, before, after in times)
     text = f"{statistics.median(ratios):.3f} [{low:.3f} … {high:.3f}], loop after/before {drift:.3f}"
     if len(ratios) < ROUNDS:
         why = f"not decided: fewer than {ROUNDS} rounds"

@@ -4,9 +4,9 @@
  * same ranks, at the same places, before and after the program does.
  * MPI_PLAIN is "all_reduce|alltoall BYTES [all_reduce|alltoall BYTES …]": all_reduce, float sums of
  * BYTES; alltoall, BYTES in all from each rank. To the file MPI_PLAIN_OUT rank 0 adds a line each
- * time: for each point the median over iterations of the slowest rank's time, in seconds, of the
- * faster of two loops. Each is measured for 30 ms at least, in 40 iterations at least, and warmed up
- * for as long. */
+ * time: for each point the medians over iterations of the slowest rank's time, in seconds, of two
+ * loops. Each is measured for 30 ms at least, in 40 iterations at least, and warmed up for as
+ * long. */
 #ifdef MPI_ABI
 #include <mpi_abi.h>
 #else
@@ -75,13 +75,13 @@ static double median_of(const struct call* c, int iterations, double pause) {
   return median;
 }
 
-/* The faster of two loops: one that calls at once again, one that waits for as long as a program needs
- * to keep a sample. Which of them comes out of the barrier closer together depends on the MPI. */
+/* Two loops: one that calls at once again, one that waits for as long as a program needs to keep a
+ * sample. Which of them comes out of the barrier closer together depends on the MPI. */
 static void point(FILE* out, int all_reduce, int bytes, int ranks) {
   const struct call c = {all_reduce, bytes, ranks, ones(bytes), ones(bytes)};
   const int iterations = iterations_of(&c, 0.03);
   const double at_once = median_of(&c, iterations, 0), later = median_of(&c, iterations, 1e-7);
-  if (out != NULL) fprintf(out, "%.9g ", at_once < later ? at_once : later);
+  if (out != NULL) fprintf(out, "%.9g %.9g ", at_once, later);
   free(c.from), free(c.to);
 }
 
