@@ -121,7 +121,7 @@ def times_of_job(mpi, binary, library, folder, version):
     variables = {"CLUSTERBENCH_MPI_LIBRARY": library, "MPI_PLAIN_OUT": plain,
                  "MPI_PLAIN": " ".join(f"{op} {size}" for op, size in POINTS)}
     document, why = measured(mpi, RANKS, ["env", *(f"{name}={value}" for name, value in variables.items()), binary], folder,
-                             "--op", ",".join(OPS), "--size", ",".join(map(str, SIZES)), "--no-in-place", "--duration", "60ms",
+                             "--op", ",".join(OPS), "--size", ",".join(map(str, SIZES)), "--no-in-place", "--duration", "200ms",
                              "--checks", 1)
     if document is None:
         raise Failed(why)
