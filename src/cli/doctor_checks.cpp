@@ -132,7 +132,7 @@ DoctorCheck mpi(const DoctorFacts& f) {
 DoctorCheck pmix(const DoctorFacts& f) {
   constexpr const char* id = "pmix";
   if (!f.srun) return absent(id, said("doctor.no_slurm"));
-  if (!f.srun_plugin.empty()) return good(id, said("doctor.srun_plugin", f.srun_plugin));
+  if (f.srun_has_plugin) return good(id, said("doctor.srun_plugin", f.srun_plugin));
   if (!f.srun_pmix) return warned(id, said("doctor.srun_silent"), said("doctor.try_srun"));
   return *f.srun_pmix ? good(id, said("doctor.pmix"))
                       : warned(id, said("doctor.no_pmix"), said("doctor.other_plugin"));

@@ -30,9 +30,12 @@ std::string name(const RankState& r) { return fmt::format("{} rank {}", r.host, 
 // Of ranks that failed, which one's connection broke first says nothing.
 double lost_for(const RankState* r) { return has_failed(*r) ? 0 : r->lost_seconds; }
 
-// Processes of one host go together, where the host goes.
+// Processes of one host go together, where the host goes; and a rank that had been silent before
+// its connection broke, as one without power is, was gone before that.
 bool lost_because_of(const RankState& r, const RankState& first) {
-  return r.link == RankLink::lost && r.lost_seconds < first.lost_seconds && r.host != first.host;
+  const bool was_silent = r.silent_seconds - r.lost_seconds >= kSilentSeconds;
+  return r.link == RankLink::lost && r.lost_seconds < first.lost_seconds && !was_silent &&
+         r.host != first.host;
 }
 
 // Says why the rank is absent. `first`: the first of those that are.

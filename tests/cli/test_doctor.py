@@ -75,7 +75,8 @@ def test_a_library_of_another_name_is_no_cublas():
 
 @pytest.mark.parametrize("listed, words, state", [("none pmi2 pmix", "", "ok"), ("none cray_shasta", "", "warn"),
                                                   ("none pmi2", "--mpi=pmi2 -v", "ok"), ("none pmi2", "-v --mpi pmi2", "ok"),
-                                                  ("none pmi2", "--exclusive", "warn")])
+                                                  ("none pmi2", "--exclusive", "warn"),
+                                                  ("none pmi2", "--mpi=pmi_2", "warn"), ("none pmi2", "--mpi=none", "warn")])
 def test_srun_is_asked_for_pmix(tmp_path, listed, words, state):
     (tmp_path / "srun").write_text(f"#!/bin/sh\necho {listed} >&2\n")
     (tmp_path / "srun").chmod(0o755)

@@ -58,6 +58,7 @@ def test_a_collective_under_products_that_go_on_beside_it_is_hidden(tmp_path):
     assert samples(record, "exposed_seconds") == pytest.approx(exposed, rel=1e-6, abs=1e-12)
     hidden = [1 - e / c for e, c in zip(exposed, samples(record, "collective_seconds"))]
     assert samples(record, "hidden_share") == pytest.approx(hidden, rel=1e-6, abs=1e-12)
+    assert sum(share > 0.5 for share in hidden) >= 4
 
 
 def test_products_that_begin_behind_the_collective_hide_nothing(tmp_path):

@@ -138,7 +138,11 @@ void read_srun(DoctorFacts& facts) {
   // It lists its plugins on stderr or stdout, by version.
   const ChildResult said = run_child({"/bin/sh", "-c", "exec srun --mpi=list 2>&1"},
                                      child_environment({}, {}), kPatience);
-  if (said.ok) facts.srun_pmix = said.out.find("pmix") != std::string::npos;
+  if (!said.ok) return;
+  facts.srun_pmix = said.out.find("pmix") != std::string::npos;
+  std::istringstream listed(said.out);
+  for (std::string word; listed >> word;)
+    facts.srun_has_plugin |= word == facts.srun_plugin && word != "none";
 }
 
 NameLookup look_up(const std::string& name) {

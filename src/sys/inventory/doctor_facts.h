@@ -46,6 +46,7 @@ struct DoctorFacts {
   bool srun = false;
   std::optional<bool> srun_pmix = {};  // nothing: srun did not say
   std::string srun_plugin = {};        // CLUSTERBENCH_SRUN_ARGS names it; empty: it names none
+  bool srun_has_plugin = false;        // srun lists that one
   NameLookup own_name = {};
   NameLookup localhost = {};  // hwloc asks for it where a plugin of it looks for a display
 };

@@ -99,6 +99,9 @@ TEST_CASE("of lost ranks the first is named first: an MPI may have ended the oth
   CHECK(d.lines.at(0).find("the process or its host is gone") != std::string::npos);
   CHECK(d.lines.at(1).find("after that of the rank that was lost first") != std::string::npos);
   CHECK(hosts_at_fault(d) == std::vector<std::string>{"n3"});
+  ranks[2].silent_seconds = 0.4 + kSilentSeconds;  // it was gone before
+  CHECK(hosts_at_fault(diagnose_hang(ranks)) == std::vector<std::string>{"n3", "n2"});
+  ranks[2].silent_seconds = 0.3;
   ranks[2].lost_seconds = ranks[3].lost_seconds;  // seen at the same time: nobody knows which
   d = diagnose_hang(ranks);
   CHECK(absent(ranks) == std::vector<int>{2, 3});
