@@ -2,9 +2,10 @@
 """Compares the speed of two builds: speed.py NATIVE PORTABLE [ROUNDS].
 
 Figures are those of profiles/host-quick.json: the steps with their parameters, of each the metric that its criteria judge at every
-size, of burn its rate. Each round measures each step with both, one right after the other, in turns of who begins. A line a figure:
-the median of the ratios of a round, portable over native (above 1 is faster), with its 95 % interval by order, and the ratio of the
-best. Exit 1 where a median is not shown to be at least 0.98: its interval reaches below it (more rounds decide), or all of it lies there.
+size, of burn its rate; of each the mean over the samples without the 5 % at either end (decision 0148). Each round measures each step
+with both, one right after the other, in turns of who begins. A line a figure: the median of the ratios of a round, portable over native
+(above 1 is faster), with its 95 % interval by order, and the ratio of the best. Exit 1 where a median is not shown to be at least 0.98: its
+interval reaches below it (more rounds decide), or all of it lies there.
 """
 import argparse
 import json
@@ -16,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "tools"))
-from medians import interval  # noqa: E402
+from medians import interval, mean_of_the_middle  # noqa: E402
 
 LEAST = 0.98
 ROUNDS = 6  # at least: of fewer no two figures hold the median in 95 of 100 cases
@@ -51,10 +52,10 @@ def label(step, record, records):
 
 
 def figure(record, name):
-    """The median over the samples; a time is turned round, so that more is better."""
+    """The mean over the middle of the samples; a time is turned round, so that more is better."""
     metric = next(m for m in record["metrics"] if m["name"] == name)
-    median = metric["summary"]["median"]
-    return 1 / median if metric["better"] == "lower" else median
+    value = mean_of_the_middle(metric)
+    return 1 / value if metric["better"] == "lower" else value
 
 
 def measured(program, step, metric, options, place):

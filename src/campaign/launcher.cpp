@@ -11,6 +11,7 @@
 
 #include "core/env_names.h"
 #include "core/secrets.h"
+#include "core/srun_plugin.h"
 #include "core/suggest.h"
 #include "core/text.h"
 
@@ -94,25 +95,13 @@ Arguments hydra_arguments(const LaunchSetup& setup, const std::vector<HostSlots>
   return out;
 }
 
-// srun's words without the plugin that they choose: --mpi=NAME or --mpi NAME.
-Arguments without_plugin(const Arguments& words) {
-  Arguments out;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--mpi")
-      ++i;
-    else if (!words[i].starts_with("--mpi="))
-      out.push_back(words[i]);
-  }
-  return out;
-}
-
 Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>& hosts,
                          int ranks_per_host) {
   const int ranks = ranks_in_all(hosts, ranks_per_host);
   std::string list;
   for (const HostSlots& host : hosts) list += (list.empty() ? "" : ",") + host.name;
   Arguments out{"srun"};
-  const Arguments others = without_plugin(setup.arguments);
+  const Arguments others = without_srun_plugin(setup.arguments);
   // A single rank needs no wire-up, so this also works where Slurm was built without PMIx.
   if (ranks == 1)
     out.emplace_back("--mpi=none");

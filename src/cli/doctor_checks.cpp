@@ -64,6 +64,8 @@ DoctorCheck rdma(const DoctorFacts& f) {
 DoctorCheck gpu(const DoctorFacts& f) {
   constexpr const char* id = "gpu-driver";
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
+  if (f.driver_silent)
+    return failed(id, said("doctor.driver_silent", f.gpus), said("doctor.restart_driver"));
   if (!f.nvml_library || !f.cuda_library)
     return failed(id,
                   said("doctor.gpu_no_library", f.gpus,
@@ -88,7 +90,8 @@ DoctorCheck nccl_library(const DoctorFacts& f) {
 
 // The driver brings no cuBLAS: gemm, burn and the training steps take that of a CUDA Toolkit.
 DoctorCheck cublas_library(const DoctorFacts& f) {
-  return gpu_library("cublas", f, f.cublaslt, said("doctor.give_cublas"));
+  return gpu_library("cublas", f, f.cublaslt,
+                     f.driver_silent ? said("doctor.restart_driver") : said("doctor.give_cublas"));
 }
 
 DoctorCheck processors(const DoctorFacts& f) {

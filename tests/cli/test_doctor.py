@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaigns import BINARY, cb
+from processes import compiled_shim, skip_under_sanitizers
 
 FAKE = Path(os.environ["CLUSTERBENCH_BUILD_DIR"]) / "fake"
 HERE = socket.gethostname()
@@ -73,8 +74,26 @@ def test_a_library_of_another_name_is_no_cublas():
     assert seen["state"] == "warn" and "fake_nccl.so is no cuBLASLt" in seen["seen"]
 
 
+HANGS = "#include <unistd.h>\n"
+SILENT_DRIVER = HANGS + "int cuDriverGetVersion(int* version) { sleep(100); *version = 12080; return 0; }"
+SLOW_LIBRARY = HANGS + "__attribute__((constructor)) static void begin(void) { sleep(100); }"
+
+
+@pytest.mark.parametrize("variable, source, rows", [
+    ("CLUSTERBENCH_CUDA_LIBRARY", SILENT_DRIVER, {"gpu-driver": ("fail", "dmesg"), "cublas": ("warn", "dmesg")}),
+    ("CLUSTERBENCH_NCCL_LIBRARY", SLOW_LIBRARY, {"nccl": ("warn", "run it again"), "cublas": ("warn", "run it again")})])
+def test_of_what_hangs_the_cause_is_named(tmp_path, variable, source, rows):
+    skip_under_sanitizers(BINARY, "what hangs is left behind with its memory")
+    _, found = document(env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
+                             variable: str(compiled_shim(tmp_path, source))})
+    seen = {c["id"]: c for c in found["hosts"][0]["checks"]}
+    for row, (state, next_step) in rows.items():
+        assert seen[row]["state"] == state and next_step in seen[row]["next"], seen[row]
+
+
 @pytest.mark.parametrize("listed, words, state", [("none pmi2 pmix", "", "ok"), ("none cray_shasta", "", "warn"),
                                                   ("none pmi2", "--mpi=pmi2 -v", "ok"), ("none pmi2", "-v --mpi pmi2", "ok"),
+                                                  ("none pmi2", "--mpi=pmix --mpi=pmi2", "ok"), ("none pmi2", "--mpi=pmi2 --mpi pmix", "warn"),
                                                   ("none pmi2", "--exclusive", "warn"),
                                                   ("none pmi2", "--mpi=pmi_2", "warn"), ("none pmi2", "--mpi=none", "warn")])
 def test_srun_is_asked_for_pmix(tmp_path, listed, words, state):

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path += [str(HERE), str(HERE.parent), str(HERE.parent / "labs/netns"), str(HERE.parent / "labs/slurm")]
 import netns_lab  # noqa: E402
 import slurm_lab  # noqa: E402
-from medians import interval  # noqa: E402
+from medians import interval, mean_of_the_middle  # noqa: E402
 
 SOURCE = HERE / "mpi_plain.c"
 RANKS = 2
@@ -129,7 +129,7 @@ def times_of_job(mpi, binary, library, folder, version):
     if found != (version, RANKS):
         raise Failed(f"{found[0]} on {found[1]} ranks stood behind the plain loop, not {version} on {RANKS}")
     # As the rate over all ranks has it.
-    own = {(r["params"]["op"], r["params"]["size"]): r["params"]["size"] / m["summary"]["median"] for r in document["records"]
+    own = {(r["params"]["op"], size := r["params"]["size"]): mean_of_the_middle(m, lambda rate: size / rate) for r in document["records"]
            for m in r["metrics"] if m["name"] == "algorithm_bytes_per_second"}
     before, after = (pairs(line) for line in plain.read_text().splitlines())
     return {point: (own[point], first, last) for point, first, last in zip(POINTS, before, after, strict=True)}

@@ -18,6 +18,7 @@
 #include "bench/harness/shared_params.h"
 #include "core/param_builder.h"
 #include "core/sha256.h"
+#include "core/srun_plugin.h"
 #include "core/text.h"
 #include "import/program_output.h"
 #include "sys/cpu/host_memory.h"
@@ -110,6 +111,12 @@ ExternalPlan plan_external(Context& context, const Params& params) {
   return out;
 }
 
+// The plugin by which srun started this job starts the program too.
+std::string plugin_for_srun() {
+  const std::string chosen = srun_plugin_of_user();
+  return chosen.empty() ? "pmix" : chosen;
+}
+
 Starter starter_of(const std::string& launch) {
   if (launch == "none") return Starter::none;
   if (launch == "srun") return Starter::srun;
@@ -200,7 +207,8 @@ void measure_on_root(Context& context, const Params& params, const ExternalPlan&
                      .per_host = params.integer("processes"),
                      .arguments = params.has("launch-arguments") ? params.texts("launch-arguments")
                                                                  : std::vector<std::string>(),
-                     .program = program_words(params, plan)});
+                     .program = program_words(params, plan),
+                     .plugin = plugin_for_srun()});
   std::string digests;
   {
     const Watchdog::Bounded reading(context.watchdog, kDigestSeconds);

@@ -40,7 +40,7 @@ Words hydra_words(const StartRequest& r, const std::string& processes) {
 Words srun_words(const StartRequest& r, const std::string& processes) {
   return {"srun",
           "--overlap",  // within the job's own allocation, beside its waiting ranks
-          "--mpi=pmix",
+          "--mpi=" + r.plugin,
           fmt::format("--nodes={}", r.hosts.size()),
           fmt::format("--nodelist={}", fmt::join(r.hosts, ",")),
           fmt::format("--ntasks={}", processes),

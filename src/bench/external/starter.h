@@ -19,6 +19,7 @@ struct StartRequest {
   int64_t per_host = 1;                     // processes of the program
   std::vector<std::string> arguments = {};  // the user's own, in place of ours about binding
   std::vector<std::string> program = {};
+  std::string plugin = "pmix";  // of srun; the user's own arguments may name another
 };
 
 std::vector<std::string> start_command(const StartRequest& request);

@@ -115,6 +115,8 @@ constexpr TextRow kSaidHost[] = {
     {"doctor.nccl", "{0} opens", "可打开 {0}"},
     {"doctor.give_cublas", "install cuBLAS of a CUDA Toolkit that suits the driver (libcublas-11-8 from driver 450 on, libcublas-12-9 from 525, libcublas-13-0 from 580), or name its libcublasLt in CLUSTERBENCH_CUBLASLT_LIBRARY", "安装与驱动相配的 CUDA Toolkit 中的 cuBLAS（驱动 450 起 libcublas-11-8，525 起 libcublas-12-9，580 起 libcublas-13-0），或用 CLUSTERBENCH_CUBLASLT_LIBRARY 指定其 libcublasLt"},
     {"doctor.slow_library", "run it again: the file may come from a slow file system; a copy on a local disk helps", "请重试：该文件可能位于较慢的文件系统；可复制到本地磁盘"},
+    {"doctor.driver_silent", "{0} GPUs, but the driver does not say its version", "有 {0} 个 GPU，但驱动不报告版本"},
+    {"doctor.restart_driver", "look for the driver's errors in dmesg (Xid); a driver that hangs needs a restart of the host", "在 dmesg 中查找驱动错误（Xid）；驱动挂起时需重启主机"},
     {"doctor.cpu_quota", "the cgroup allows {0} of {1} processors", "cgroup 只允许 {1} 个处理器中的 {0} 个"},
     {"doctor.cpus", "{0} of {1} processors may be used", "可用处理器 {0}/{1} 个"},
     {"doctor.more_cpus", "give the job all processors: sbatch --exclusive, no CPU limit in the pod or container", "把全部处理器交给作业：sbatch --exclusive，Pod 或容器不设 CPU 限制"},

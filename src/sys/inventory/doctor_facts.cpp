@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/srun_plugin.h"
 #include "sys/gpu/cublaslt_file.h"
 #include "sys/gpu/cuda_runtime.h"
 #include "sys/gpu/nccl.h"
@@ -106,8 +107,7 @@ OpenedLibrary open_nccl() {
   return {.reason = why.substr(0, why.find("; next: "))};  // the check has a next step of its own
 }
 
-OpenedLibrary open_cublaslt() {
-  const int driver_major = cuda::driver().version / 1000;
+OpenedLibrary open_cublaslt(int driver_major) {
   const DynamicLibrary library = cublaslt::open_file(driver_major);
   const std::string reason = cublaslt::why_unfit(library, driver_major);
   return {.name = reason.empty() ? library.path() : "", .reason = reason};
@@ -116,22 +116,20 @@ OpenedLibrary open_cublaslt() {
 void read_gpu_libraries(DoctorFacts& facts) {
   if (facts.gpus == 0) return;
   facts.nccl = opened("NCCL", open_nccl);
-  facts.cublaslt = opened("cuBLASLt", open_cublaslt);
-}
-
-// NAME of "--mpi=NAME" or "--mpi NAME" among the user's words for srun; "" if there is none.
-std::string chosen_plugin() {
-  const char* given = std::getenv("CLUSTERBENCH_SRUN_ARGS");
-  std::istringstream words(given == nullptr ? "" : given);
-  for (std::string word; words >> word;) {
-    if (word.starts_with("--mpi=")) return word.substr(6);
-    if (word == "--mpi" && words >> word) return word;
+  if (facts.nccl.slow) {  // it keeps the loader's lock
+    facts.cublaslt = {.reason = "cuBLASLt is not tried before NCCL is open", .slow = true};
+    return;
   }
-  return "";
+  const auto driver = call_with_deadline<int>(kPatience, [] { return cuda::driver().version; });
+  facts.driver_silent = !driver;
+  if (driver)
+    facts.cublaslt = opened("cuBLASLt", [major = *driver / 1000] { return open_cublaslt(major); });
+  else
+    facts.cublaslt = {.reason = "cuBLASLt is not chosen before the driver has said its version"};
 }
 
 void read_srun(DoctorFacts& facts) {
-  facts.srun_plugin = chosen_plugin();
+  facts.srun_plugin = srun_plugin_of_user();
   const std::string srun = file_in_path("srun");
   facts.srun = !srun.empty();
   if (!facts.srun) return;

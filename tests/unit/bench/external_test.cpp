@@ -77,6 +77,8 @@ TEST_CASE("the launcher's command has all processes on all hosts") {
   CHECK(joined_words(start_command(request)) ==
         "srun --overlap --mpi=pmix --nodes=2 --nodelist=n1,n2 --ntasks=16 --ntasks-per-node=8 "
         "--kill-on-bad-exit=1 /opt/xhpl -x");
+  request.plugin = "pmi2";
+  CHECK(joined_words(start_command(request)).starts_with("srun --overlap --mpi=pmi2 --nodes=2 "));
   request.starter = Starter::none;
   request.arguments = {"--map-by"};
   CHECK(joined_words(start_command(request)) == "/opt/xhpl -x");

@@ -142,6 +142,16 @@ TEST_CASE("a library that opens too slowly need not be installed once more") {
   CHECK(check_of(facts, "cublas").next.text().starts_with("install cuBLAS"));
 }
 
+TEST_CASE("a driver that does not answer is named in place of a library") {
+  DoctorFacts facts = good_facts();
+  facts.driver_silent = true;
+  facts.cublaslt = {.reason = "not chosen"};
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+  CHECK(check_of(facts, "gpu-driver").next.text().find("dmesg") != std::string::npos);
+  CHECK(check_of(facts, "cublas").state == DoctorState::warn);
+  CHECK(check_of(facts, "cublas").next.text().find("dmesg") != std::string::npos);
+}
+
 TEST_CASE("limits of processors and memory warn") {
   CHECK(after("processors", [](DoctorFacts& f) { f.cpu_quota = 95.5; }) == "warn");
   CHECK(after("processors", [](DoctorFacts& f) { f.cpu_quota = 96; }) == "ok");
