@@ -4,6 +4,7 @@
 Each round measures 8 B between two ranks with every program once, in turns of who begins. A line a step of about 3 %: the time of a round
 trip, and for each program the share of its calls, over all rounds. At the end the quartiles. It made the figures of decision 0148.
 """
+import argparse
 import collections
 import json
 import os
@@ -41,7 +42,13 @@ def round_trip(bucket):
 
 
 def main():
-    rounds, programs = int(sys.argv[1]), sys.argv[2:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rounds", type=int)
+    parser.add_argument("programs", metavar="PROGRAM", nargs="+")
+    options = parser.parse_args()
+    rounds, programs = options.rounds, options.programs
+    if rounds < 1 or len(set(programs)) < len(programs):
+        parser.error("at least one round, and each program once")
     calls = {program: collections.Counter() for program in programs}
     with tempfile.TemporaryDirectory() as folder:
         for i in range(rounds):

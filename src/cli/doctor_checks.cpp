@@ -80,7 +80,9 @@ DoctorCheck gpu_library(const char* id, const DoctorFacts& f, const OpenedLibrar
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
   if (library.name.empty())
     return warned(id, said("doctor.no_nccl", f.gpus, library.reason),
-                  library.slow ? said("doctor.slow_library") : next);
+                  f.driver_silent ? said("doctor.restart_driver")
+                  : library.slow  ? said("doctor.slow_library")
+                                  : next);
   return good(id, said("doctor.nccl", library.name));
 }
 
@@ -90,8 +92,7 @@ DoctorCheck nccl_library(const DoctorFacts& f) {
 
 // The driver brings no cuBLAS: gemm, burn and the training steps take that of a CUDA Toolkit.
 DoctorCheck cublas_library(const DoctorFacts& f) {
-  return gpu_library("cublas", f, f.cublaslt,
-                     f.driver_silent ? said("doctor.restart_driver") : said("doctor.give_cublas"));
+  return gpu_library("cublas", f, f.cublaslt, said("doctor.give_cublas"));
 }
 
 DoctorCheck processors(const DoctorFacts& f) {

@@ -76,17 +76,28 @@ def test_a_library_of_another_name_is_no_cublas():
 
 HANGS = "#include <unistd.h>\n"
 SILENT_DRIVER = HANGS + "int cuDriverGetVersion(int* version) { sleep(100); *version = 12080; return 0; }"
+BROKEN_DRIVER = "int cuDriverGetVersion(int* version) { return 999; }"
 SLOW_LIBRARY = HANGS + "__attribute__((constructor)) static void begin(void) { sleep(100); }"
+DMESG = {"gpu-driver": ("fail", "dmesg")}
+HANGING_DRIVER = {**DMESG, "nccl": ("warn", "dmesg"), "cublas": ("warn", "dmesg")}
+SLOW_NCCL = {"nccl": ("warn", "run it again"), "cublas": ("warn", "run it again")}
 
 
+@pytest.mark.parametrize("program", ["clusterbench", "clusterbench_fake_modules"])
 @pytest.mark.parametrize("variable, source, rows", [
-    ("CLUSTERBENCH_CUDA_LIBRARY", SILENT_DRIVER, {"gpu-driver": ("fail", "dmesg"), "cublas": ("warn", "dmesg")}),
-    ("CLUSTERBENCH_NCCL_LIBRARY", SLOW_LIBRARY, {"nccl": ("warn", "run it again"), "cublas": ("warn", "run it again")})])
-def test_of_what_hangs_the_cause_is_named(tmp_path, variable, source, rows):
+    ("CLUSTERBENCH_CUDA_LIBRARY", SILENT_DRIVER, HANGING_DRIVER), ("CLUSTERBENCH_CUDA_LIBRARY", SLOW_LIBRARY, HANGING_DRIVER),
+    ("CLUSTERBENCH_CUDA_LIBRARY", BROKEN_DRIVER, DMESG), ("CLUSTERBENCH_NCCL_LIBRARY", SLOW_LIBRARY, SLOW_NCCL)],
+    ids=["driver hangs", "driver's file hangs", "driver fails", "NCCL hangs"])
+def test_of_what_hangs_the_cause_is_named(tmp_path, program, variable, source, rows):
     skip_under_sanitizers(BINARY, "what hangs is left behind with its memory")
-    _, found = document(env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
-                             variable: str(compiled_shim(tmp_path, source))})
-    seen = {c["id"]: c for c in found["hosts"][0]["checks"]}
+    file = Path(BINARY).parent / program
+    if not file.exists():
+        pytest.skip("built without CUDA")
+    library = compiled_shim(tmp_path, source).rename(tmp_path / "libcuda.so.1")
+    done = subprocess.run([file, "doctor", "--json", "-"], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
+                               "LD_LIBRARY_PATH": str(tmp_path), variable: str(library)})
+    seen = {c["id"]: c for c in json.loads(done.stdout)["hosts"][0]["checks"]}
     for row, (state, next_step) in rows.items():
         assert seen[row]["state"] == state and next_step in seen[row]["next"], seen[row]
 

@@ -16,9 +16,9 @@ SHIPPED = Path(os.environ["CLUSTERBENCH_SOURCE_DIR"]) / "profiles"
 
 
 def soak_profile(directory, *, cycles=12, every=0.2, params=None, more=(), name="p.json"):
-    """Cycles of the scripted case, each with one sample."""
-    steps = [{"id": "events", "case": "events", "deadline": "20s"},
-             {"id": "load", "case": "fake", "deadline": "20s", "params": {"value": 2, "samples": 8, **(params or {})}}]
+    """Cycles of the scripted case, each with one sample. Beside other tests the disk may need twenty seconds for a document."""
+    steps = [{"id": "events", "case": "events", "deadline": "2m"},
+             {"id": "load", "case": "fake", "deadline": "2m", "params": {"value": 2, "samples": 8, **(params or {})}}]
     none = {"id": "none", "domain": "stability", "why": "test", "source": SOURCE, "soak": "interruptions", "max": 0}
     steps[0] |= {"informative": True, "why": "test"}
     path = Path(directory) / name

@@ -119,7 +119,6 @@ def test_the_sum_of_the_parts_is_near_the_step_where_products_take_their_time(tm
         assert done.returncode == 0, done.stdout + done.stderr
         measured = samples(record, "matmul_seconds")[0]  # by the device's clock
         predicted = samples(record, "predicted_matmul_seconds")[0]  # by the host's
-        assert predicted > 0.7 * measured
         if predicted < 1.3 * measured:
             break
     assert predicted == pytest.approx(measured, rel=0.3)

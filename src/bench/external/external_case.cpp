@@ -111,10 +111,10 @@ ExternalPlan plan_external(Context& context, const Params& params) {
   return out;
 }
 
-// The plugin by which srun started this job starts the program too.
+// The plugin that the user chose. By "none" each process of the program would be alone.
 std::string plugin_for_srun() {
   const std::string chosen = srun_plugin_of_user();
-  return chosen.empty() ? "pmix" : chosen;
+  return chosen.empty() || chosen == "none" ? "pmix" : chosen;
 }
 
 Starter starter_of(const std::string& launch) {

@@ -115,17 +115,17 @@ OpenedLibrary open_cublaslt(int driver_major) {
 
 void read_gpu_libraries(DoctorFacts& facts) {
   if (facts.gpus == 0) return;
-  facts.nccl = opened("NCCL", open_nccl);
-  if (facts.nccl.slow) {  // it keeps the loader's lock
-    facts.cublaslt = {.reason = "cuBLASLt is not tried before NCCL is open", .slow = true};
+  const auto driver = call_with_deadline<int>(kPatience, [] { return cuda::driver().version; });
+  facts.driver_silent = !driver || (*driver == 0 && facts.cuda_library);
+  if (!driver) {  // where its library hangs in opening, no other opens
+    facts.nccl = facts.cublaslt = {.reason = "no library is tried while the driver hangs"};
     return;
   }
-  const auto driver = call_with_deadline<int>(kPatience, [] { return cuda::driver().version; });
-  facts.driver_silent = !driver;
-  if (driver)
-    facts.cublaslt = opened("cuBLASLt", [major = *driver / 1000] { return open_cublaslt(major); });
+  facts.nccl = opened("NCCL", open_nccl);
+  if (facts.nccl.slow)  // it keeps the loader's lock
+    facts.cublaslt = {.reason = "cuBLASLt is not tried before NCCL is open", .slow = true};
   else
-    facts.cublaslt = {.reason = "cuBLASLt is not chosen before the driver has said its version"};
+    facts.cublaslt = opened("cuBLASLt", [major = *driver / 1000] { return open_cublaslt(major); });
 }
 
 void read_srun(DoctorFacts& facts) {

@@ -33,7 +33,7 @@ struct DoctorFacts {
   size_t gpus = 0;
   bool nvml_library = false;
   bool cuda_library = false;
-  bool driver_silent = false;  // the library opens, and does not say the driver's version in time
+  bool driver_silent = false;  // its library does not say the driver's version
   OpenedLibrary nccl = {};
   OpenedLibrary cublaslt = {};
   int cpus_online = 0;

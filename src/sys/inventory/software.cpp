@@ -13,6 +13,7 @@
 #include "sys/inventory/collect.h"
 #include "sys/inventory/fields.h"
 #include "sys/mpi/mpi.h"
+#include "sys/os/deadline_call.h"
 
 namespace cb::inventory {
 namespace {
@@ -142,9 +143,17 @@ std::vector<Part> library_parts(const FsRoot& fs) {
 }
 
 std::vector<Part> cuda_parts(const FsRoot& fs) {
-  const auto module = fs.is_machine() ? cuda::module_for_driver() : std::nullopt;
-  if (!module) return {};
+  if (!fs.is_machine()) return {};
+  constexpr double kPatience = 5;  // seconds for the driver's library
+  const auto asked =
+      call_with_deadline<std::optional<cuda::ModuleChoice>>(kPatience, cuda::module_for_driver);
   Part part{.kind = "cuda", .id = "module"};
+  if (!asked) {
+    part.unavailable["module"] = said("inventory.driver_silent");
+    return {part};
+  }
+  const auto& module = *asked;
+  if (!module) return {};
   if (module->driver > 0) part.attributes["driver"] = cuda::version_text(module->driver);
   if (module->runtime == 0) {
     part.unavailable["module"] = module->reason;

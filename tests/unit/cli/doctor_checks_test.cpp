@@ -150,6 +150,8 @@ TEST_CASE("a driver that does not answer is named in place of a library") {
   CHECK(check_of(facts, "gpu-driver").next.text().find("dmesg") != std::string::npos);
   CHECK(check_of(facts, "cublas").state == DoctorState::warn);
   CHECK(check_of(facts, "cublas").next.text().find("dmesg") != std::string::npos);
+  facts.nccl = {.reason = "not tried", .slow = true};
+  CHECK(check_of(facts, "nccl").next.text().find("dmesg") != std::string::npos);
 }
 
 TEST_CASE("limits of processors and memory warn") {
