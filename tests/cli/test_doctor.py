@@ -93,7 +93,7 @@ def test_of_what_hangs_the_cause_is_named(tmp_path, program, variable, source, r
     file = Path(BINARY).parent / program
     if not file.exists():
         pytest.skip("built without CUDA")
-    library = compiled_shim(tmp_path, source).rename(tmp_path / "libcuda.so.1")
+    library = compiled_shim(tmp_path, source).rename(tmp_path / ("libcuda.so.1" if "CUDA" in variable else "libnccl.so.2"))
     done = subprocess.run([file, "doctor", "--json", "-"], capture_output=True, text=True, timeout=60,
                           env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
                                "LD_LIBRARY_PATH": str(tmp_path), variable: str(library)})

@@ -13,8 +13,8 @@ using namespace cb::training;
 
 namespace {
 
-struct Net {
-  explicit Net(const Stage& s = odd_stage())
+struct SmallNet {
+  explicit SmallNet(const Stage& s = odd_stage())
       : stage(s),
         team({allowed_cpus().at(0)}),
         backend(host_backend<double>(team)),
@@ -53,7 +53,7 @@ struct Net {
 };
 
 // (f(x+e) − f(x−e)) / 2e with e = 1e-5: its own error is about 1e-9 here.
-double difference(Net& net, int64_t at) {
+double difference(SmallNet& net, int64_t at) {
   constexpr double kStep = 1e-5;
   double& weight = net.parameters.weights()[at];
   const double kept = weight;
@@ -65,7 +65,7 @@ double difference(Net& net, int64_t at) {
   return (above - below) / (2 * kStep);
 }
 
-void check_tensor(Net& net, const std::vector<double>& gradients, const Tensor& tensor) {
+void check_tensor(SmallNet& net, const std::vector<double>& gradients, const Tensor& tensor) {
   double size = 0;
   for (int64_t i = 0; i < tensor.count; ++i)
     size = std::max(size, std::abs(gradients[static_cast<size_t>(tensor.offset + i)]));
@@ -83,7 +83,7 @@ void check_tensor(Net& net, const std::vector<double>& gradients, const Tensor& 
 
 TEST_CASE("every gradient of the decoder equals central differences") {
   for (const bool recompute : {false, true}) {
-    Net net(odd_stage(recompute));
+    SmallNet net(odd_stage(recompute));
     net.loss();
     net.backend->zero(net.parameters.gradients(), net.parameters.count());
     net.loss();
@@ -101,7 +101,7 @@ TEST_CASE("a chunk of rows in the head is like all rows at once") {
   stage.batch = {.sequence = 35, .sequences = 2, .micro_batches = 1};
   stage.shape.vocabulary = 1 << 17;  // 2^22 logits at a time are 32 rows, so 64
   stage.shape.layers = 1;
-  Net net(stage);
+  SmallNet net(stage);
   // Only the head: the loss by hand of what the last layer gives.
   const double loss = net.loss();
   const double* stream = net.tape.streams.back().get();
