@@ -31,30 +31,28 @@ Mapping map(size_t bytes) {
 // of 4 MiB takes up to a third longer, by where the kernel finds them (decision 0149).
 class HostBuffer final : public CollectiveBuffer {
  public:
-  explicit HostBuffer(uint64_t bytes)
-      : bytes_(bytes),
-        page_(bytes < kHugePage ? kPage : kHugePage),
-        memory_(map(page_ + bytes + 2 * kGuardBytes)) {
-    if (bytes >= kHugePage) {  // only advice; what is beside the data has no use for huge pages
+  explicit HostBuffer(uint64_t bytes) : bytes_(bytes) {
+    const size_t page = bytes < kHugePage ? kPage : kHugePage;
+    size_t room = page + bytes + kGuardBytes;
+    memory_ = map(kGuardBytes + room);
+    void* begin = static_cast<std::byte*>(memory_.get()) + kGuardBytes;
+    data_ = static_cast<std::byte*>(std::align(page, bytes + kGuardBytes, begin, room));
+    if (page == kHugePage) {  // only advice; what is beside the data has no use for huge pages
       ::madvise(memory_.get(), memory_.get_deleter().bytes, MADV_NOHUGEPAGE);
-      ::madvise(data(), bytes, MADV_HUGEPAGE);
+      ::madvise(data_, bytes, MADV_HUGEPAGE);
     }
     // Touches every page, so that the first timed call does not.
-    std::fill_n(data() - kGuardBytes, bytes + 2 * kGuardBytes, kGuard);
+    std::fill_n(data_ - kGuardBytes, bytes + 2 * kGuardBytes, kGuard);
   }
 
-  std::byte* data() override {
-    void* begin = static_cast<std::byte*>(memory_.get()) + kGuardBytes;
-    size_t room = page_ + bytes_;
-    return static_cast<std::byte*>(std::align(page_, bytes_, begin, room));
-  }
+  std::byte* data() override { return data_; }
   uint64_t bytes() const override { return bytes_; }
 
   bool guards_intact() override {
     const auto intact = [](const std::byte* from) {
       return std::all_of(from, from + kGuardBytes, [](std::byte b) { return b == kGuard; });
     };
-    return intact(data() - kGuardBytes) && intact(data() + bytes_);
+    return intact(data_ - kGuardBytes) && intact(data_ + bytes_);
   }
 
   void set(Extent extent, uint8_t value) override {
@@ -83,8 +81,8 @@ class HostBuffer final : public CollectiveBuffer {
   std::span<std::byte> span(Extent extent) { return {data() + extent.at, extent.bytes}; }
 
   uint64_t bytes_;
-  uint64_t page_;
   Mapping memory_;
+  std::byte* data_ = nullptr;
 };
 
 }  // namespace
