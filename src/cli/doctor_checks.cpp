@@ -64,8 +64,11 @@ DoctorCheck rdma(const DoctorFacts& f) {
 DoctorCheck gpu(const DoctorFacts& f) {
   constexpr const char* id = "gpu-driver";
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
-  if (f.driver_silent)
+  if (f.driver_hangs)
     return failed(id, said("doctor.driver_silent", f.gpus), said("doctor.restart_driver"));
+  if (f.cuda_library && !f.driver_unfit.empty())
+    return failed(id, said("doctor.driver_unfit", f.gpus, f.driver_unfit),
+                  said("doctor.give_driver"));
   if (!f.nvml_library || !f.cuda_library)
     return failed(id,
                   said("doctor.gpu_no_library", f.gpus,
@@ -80,9 +83,9 @@ DoctorCheck gpu_library(const char* id, const DoctorFacts& f, const OpenedLibrar
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
   if (library.name.empty())
     return warned(id, said("doctor.no_nccl", f.gpus, library.reason),
-                  f.driver_silent ? said("doctor.restart_driver")
-                  : library.slow  ? said("doctor.slow_library")
-                                  : next);
+                  f.driver_hangs ? said("doctor.restart_driver")
+                  : library.slow ? said("doctor.slow_library")
+                                 : next);
   return good(id, said("doctor.nccl", library.name));
 }
 

@@ -11,6 +11,7 @@ import pytest
 import test_gds
 from campaigns import at_least, step, write_profile
 import test_gpu_flow as flow
+from processes import compiled_shim, skip_under_sanitizers
 from test_gds import disk  # noqa: F401 (a fixture)
 
 BUILD = Path(os.environ["CLUSTERBENCH_BUILD_DIR"])
@@ -131,6 +132,19 @@ def test_a_file_that_is_no_library_is_refused_with_its_path(place):
     path.write_text("an upload that broke off")
     reason = copied(place, "", code=3)["reason"]
     assert f"the CUDA module {path} does not open" in reason and "next: unpack the release again" in reason
+
+
+def test_a_module_that_hangs_in_opening_leaves_the_drivers_version(place, tmp_path):
+    skip_under_sanitizers(place.program, "what hangs is left behind with its memory")
+    slow = compiled_shim(tmp_path, "#include <unistd.h>\n__attribute__((constructor)) static void begin(void) { sleep(100); }")
+    slow = slow.rename(place.modules / NAME.format(13))
+    done = run(place, "doctor", "--json", "-", code=None, cuda="driver=12080", CLUSTERBENCH_NCCL_LIBRARY=str(NCCL))
+    seen = {c["id"]: c for c in json.loads(done.stdout)["hosts"][0]["checks"]}
+    assert seen["gpu-driver"]["state"] in ("ok", "fail") and "hang" not in seen["gpu-driver"].get("next", "")
+    for library in ("nccl", "cublas"):
+        assert seen[library]["state"] == "warn" and "before the CUDA modules" in seen[library]["seen"]
+    module, = [p for p in json.loads(run(place, "info", "--json", "-", cuda="driver=12080").stdout)["hosts"][0]["parts"] if p["kind"] == "cuda"]
+    assert module["attributes"]["driver"] == "12.8" and "do not open within 5 s" in str(module["unavailable"])
 
 
 def test_a_module_can_be_named(place):

@@ -78,15 +78,15 @@ HANGS = "#include <unistd.h>\n"
 SILENT_DRIVER = HANGS + "int cuDriverGetVersion(int* version) { sleep(100); *version = 12080; return 0; }"
 BROKEN_DRIVER = "int cuDriverGetVersion(int* version) { return 999; }"
 SLOW_LIBRARY = HANGS + "__attribute__((constructor)) static void begin(void) { sleep(100); }"
-DMESG = {"gpu-driver": ("fail", "dmesg")}
-HANGING_DRIVER = {**DMESG, "nccl": ("warn", "dmesg"), "cublas": ("warn", "dmesg")}
+HANGING_DRIVER = {"gpu-driver": ("fail", "dmesg"), "nccl": ("warn", "dmesg"), "cublas": ("warn", "dmesg")}
+UNFIT_DRIVER = {"gpu-driver": ("fail", "stubs"), "nccl": ("warn", "CLUSTERBENCH_NCCL_LIBRARY"), "cublas": ("warn", "CLUSTERBENCH_CUBLASLT_LIBRARY")}
 SLOW_NCCL = {"nccl": ("warn", "run it again"), "cublas": ("warn", "run it again")}
 
 
 @pytest.mark.parametrize("program", ["clusterbench", "clusterbench_fake_modules"])
 @pytest.mark.parametrize("variable, source, rows", [
     ("CLUSTERBENCH_CUDA_LIBRARY", SILENT_DRIVER, HANGING_DRIVER), ("CLUSTERBENCH_CUDA_LIBRARY", SLOW_LIBRARY, HANGING_DRIVER),
-    ("CLUSTERBENCH_CUDA_LIBRARY", BROKEN_DRIVER, DMESG), ("CLUSTERBENCH_NCCL_LIBRARY", SLOW_LIBRARY, SLOW_NCCL)],
+    ("CLUSTERBENCH_CUDA_LIBRARY", BROKEN_DRIVER, UNFIT_DRIVER), ("CLUSTERBENCH_NCCL_LIBRARY", SLOW_LIBRARY, SLOW_NCCL)],
     ids=["driver hangs", "driver's file hangs", "driver fails", "NCCL hangs"])
 def test_of_what_hangs_the_cause_is_named(tmp_path, program, variable, source, rows):
     skip_under_sanitizers(BINARY, "what hangs is left behind with its memory")
@@ -96,10 +96,12 @@ def test_of_what_hangs_the_cause_is_named(tmp_path, program, variable, source, r
     library = compiled_shim(tmp_path, source).rename(tmp_path / ("libcuda.so.1" if "CUDA" in variable else "libnccl.so.2"))
     done = subprocess.run([file, "doctor", "--json", "-"], capture_output=True, text=True, timeout=60,
                           env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
+                               "CLUSTERBENCH_NCCL_LIBRARY": "/nonexistent/libnccl.so", "CLUSTERBENCH_CUBLASLT_LIBRARY": "/nonexistent/libcublasLt.so",
                                "LD_LIBRARY_PATH": str(tmp_path), variable: str(library)})
     seen = {c["id"]: c for c in json.loads(done.stdout)["hosts"][0]["checks"]}
     for row, (state, next_step) in rows.items():
         assert seen[row]["state"] == state and next_step in seen[row]["next"], seen[row]
+    assert source != BROKEN_DRIVER or f"{library} tells no version" in seen["gpu-driver"]["seen"]
 
 
 @pytest.mark.parametrize("listed, words, state", [("none pmi2 pmix", "", "ok"), ("none cray_shasta", "", "warn"),

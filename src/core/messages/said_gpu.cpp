@@ -8,6 +8,7 @@ namespace {
 constexpr TextRow kSaidGpu[] = {
     {"gpu.built_without", "this clusterbench was built without CUDA: configure it with -DCLUSTERBENCH_CUDA=ON where nvcc is found", "本程序构建时未启用 CUDA：请在有 nvcc 的环境以 -DCLUSTERBENCH_CUDA=ON 配置"},
     {"gpu.built_without_or_host", "this clusterbench was built without CUDA; next: configure it with -DCLUSTERBENCH_CUDA=ON where nvcc is found, or use --memory host", "本程序构建时未启用 CUDA；下一步：在有 nvcc 的环境以 -DCLUSTERBENCH_CUDA=ON 配置，或使用 --memory host"},
+    {"gpu.driver_no_version", "{0} tells no version", "{0} 不报告版本"},
     {"gpu.module_no_driver", "the NVIDIA driver's libcuda.so.1 is not there ({0}): CUDA finds no usable device; next: load the driver (nvidia-smi), or use a host with a GPU", "没有 NVIDIA 驱动的 libcuda.so.1（{0}）：CUDA 找不到可用设备；下一步：加载驱动（nvidia-smi），或使用有 GPU 的主机"},
     {"gpu.module_none", "no CUDA module lies beside this program: libclusterbench_cuda*.so was looked for in {0}; next: unpack the release with its folder lib/clusterbench beside bin, or name a module in CLUSTERBENCH_CUDA_MODULE", "本程序旁没有 CUDA 模块：在 {0} 中查找了 libclusterbench_cuda*.so；下一步：解压发布包时保留与 bin 并列的 lib/clusterbench 目录，或在 CLUSTERBENCH_CUDA_MODULE 中指定模块"},
     {"gpu.module_unopened", "the CUDA module {0} does not open: {1}; next: unpack the release again", "CUDA 模块 {0} 无法打开：{1}；下一步：重新解压发布包"},

@@ -13,7 +13,8 @@ Driver ask_driver() {
   if (!library.present()) return {0, library.reason()};
   auto* const get = library.symbol<int(int*)>("cuDriverGetVersion");
   Driver out;
-  if (get == nullptr || get(&out.version) != 0) return {0, library.path() + " tells no version"};
+  if (get == nullptr || get(&out.version) != 0)
+    return {0, said("gpu.driver_no_version", library.path())};
   return out;
 }
 

@@ -12,8 +12,8 @@ namespace cb::cuda {
 
 // What CUDA's driver says of itself.
 struct Driver {
-  int version = 0;     // the newest CUDA that it knows, 12020 for 12.2; 0 without a driver
-  std::string reason;  // why there is none
+  int version = 0;  // the newest CUDA that it knows, 12020 for 12.2; 0 without a driver
+  Said reason;      // why there is none
 };
 
 // Asks the driver's library, which says its version before it looks at any device: this cannot hang

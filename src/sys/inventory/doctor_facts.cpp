@@ -97,7 +97,7 @@ void read_processors(DoctorFacts& facts) {
 
 OpenedLibrary opened(const char* what, std::function<OpenedLibrary()> open) {
   if (auto out = call_with_deadline<OpenedLibrary>(kPatience, std::move(open))) return *out;
-  return {.reason = fmt::format("{} does not open within {} s", what, kPatience), .slow = true};
+  return {.reason = said("doctor.opens_slowly", what, kPatience), .slow = true};
 }
 
 OpenedLibrary open_nccl() {
@@ -113,19 +113,28 @@ OpenedLibrary open_cublaslt(int driver_major) {
   return {.name = reason.empty() ? library.path() : "", .reason = reason};
 }
 
+// A library whose file hangs keeps the loader's lock: those after it are not tried.
+OpenedLibrary not_tried(const char* why) { return {.reason = said(why), .slow = true}; }
+
 void read_gpu_libraries(DoctorFacts& facts) {
   if (facts.gpus == 0) return;
-  const auto driver = call_with_deadline<int>(kPatience, [] { return cuda::driver().version; });
-  facts.driver_silent = !driver || (*driver == 0 && facts.cuda_library);
+  const auto driver = call_with_deadline<cuda::Driver>(kPatience, cuda::driver);
+  facts.driver_hangs = !driver;
   if (!driver) {  // where its library hangs in opening, no other opens
-    facts.nccl = facts.cublaslt = {.reason = "no library is tried while the driver hangs"};
+    facts.nccl = facts.cublaslt = not_tried("doctor.not_tried_driver");
+    return;
+  }
+  facts.driver_unfit = driver->reason;
+  if (!call_with_deadline<std::optional<cuda::ModuleChoice>>(kPatience, cuda::module_for_driver)) {
+    facts.nccl = facts.cublaslt = not_tried("doctor.not_tried_modules");
     return;
   }
   facts.nccl = opened("NCCL", open_nccl);
-  if (facts.nccl.slow)  // it keeps the loader's lock
-    facts.cublaslt = {.reason = "cuBLASLt is not tried before NCCL is open", .slow = true};
+  if (facts.nccl.slow)
+    facts.cublaslt = not_tried("doctor.not_tried_nccl");
   else
-    facts.cublaslt = opened("cuBLASLt", [major = *driver / 1000] { return open_cublaslt(major); });
+    facts.cublaslt =
+        opened("cuBLASLt", [major = driver->version / 1000] { return open_cublaslt(major); });
 }
 
 void read_srun(DoctorFacts& facts) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "core/error.h"
 #include "core/inventory.h"
 #include "sys/os/fs_root.h"
 
@@ -16,9 +17,9 @@ struct NameLookup {
 
 // A library that GPU cases open.
 struct OpenedLibrary {
-  std::string name = {};    // with its version, or its file; empty: none can be used
-  std::string reason = {};  // why
-  bool slow = false;        // it was not open within the time that is waited
+  std::string name = {};  // with its version, or its file; empty: none can be used
+  Said reason = {};       // why
+  bool slow = false;      // it was not open within the time that is waited
 };
 
 // What decides if this host or container can measure. An absent value could not be read.
@@ -33,7 +34,8 @@ struct DoctorFacts {
   size_t gpus = 0;
   bool nvml_library = false;
   bool cuda_library = false;
-  bool driver_silent = false;  // its library does not say the driver's version
+  bool driver_hangs = false;  // its library does not answer
+  Said driver_unfit = {};     // why its library does not say the driver's version; empty: it does
   OpenedLibrary nccl = {};
   OpenedLibrary cublaslt = {};
   int cpus_online = 0;

@@ -102,6 +102,19 @@ Part library_part(const char* id, const std::string& version) {
   return {.kind = "library", .id = id, .attributes = {{"version", version}}};
 }
 
+constexpr double kPatience = 5;  // seconds for the driver's library, and for the modules' files
+
+// What is known where no module was chosen in time: the driver is asked first, so one that answers
+// now is not what took the time.
+Part unknown_module() {
+  Part part{.kind = "cuda", .id = "module"};
+  const auto driver = call_with_deadline<int>(kPatience, [] { return cuda::driver().version; });
+  if (driver && *driver > 0) part.attributes["driver"] = cuda::version_text(*driver);
+  part.unavailable["module"] =
+      driver ? said("inventory.module_slow", kPatience) : said("inventory.driver_silent");
+  return part;
+}
+
 }  // namespace
 
 std::vector<Part> driver_parts(const FsRoot& fs) {
@@ -144,16 +157,12 @@ std::vector<Part> library_parts(const FsRoot& fs) {
 
 std::vector<Part> cuda_parts(const FsRoot& fs) {
   if (!fs.is_machine()) return {};
-  constexpr double kPatience = 5;  // seconds for the driver's library
   const auto asked =
       call_with_deadline<std::optional<cuda::ModuleChoice>>(kPatience, cuda::module_for_driver);
-  Part part{.kind = "cuda", .id = "module"};
-  if (!asked) {
-    part.unavailable["module"] = said("inventory.driver_silent");
-    return {part};
-  }
+  if (!asked) return {unknown_module()};
   const auto& module = *asked;
   if (!module) return {};
+  Part part{.kind = "cuda", .id = "module"};
   if (module->driver > 0) part.attributes["driver"] = cuda::version_text(module->driver);
   if (module->runtime == 0) {
     part.unavailable["module"] = module->reason;

@@ -144,7 +144,7 @@ TEST_CASE("a library that opens too slowly need not be installed once more") {
 
 TEST_CASE("a driver that does not answer is named in place of a library") {
   DoctorFacts facts = good_facts();
-  facts.driver_silent = true;
+  facts.driver_hangs = true;
   facts.cublaslt = {.reason = "not chosen"};
   CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
   CHECK(check_of(facts, "gpu-driver").next.text().find("dmesg") != std::string::npos);
@@ -152,6 +152,21 @@ TEST_CASE("a driver that does not answer is named in place of a library") {
   CHECK(check_of(facts, "cublas").next.text().find("dmesg") != std::string::npos);
   facts.nccl = {.reason = "not tried", .slow = true};
   CHECK(check_of(facts, "nccl").next.text().find("dmesg") != std::string::npos);
+}
+
+TEST_CASE(
+    "a driver's library that is of no use says why, and a library beside it has its own step") {
+  DoctorFacts facts = good_facts();
+  facts.driver_unfit = "/stubs/libcuda.so.1 tells no version";
+  facts.nccl = {.reason = "NCCL is not there"};
+  const DoctorCheck seen = check_of(facts, "gpu-driver");
+  CHECK(seen.state == DoctorState::fail);
+  CHECK(seen.seen.text().find("/stubs/libcuda.so.1 tells no version") != std::string::npos);
+  CHECK(seen.next.text().find("stubs") != std::string::npos);
+  CHECK(seen.next.text().find("dmesg") == std::string::npos);
+  CHECK(check_of(facts, "nccl").next.text().starts_with("install NCCL"));
+  facts.cuda_library = false;
+  CHECK(check_of(facts, "gpu-driver").seen.text() == "8 GPUs, but no libcuda.so.1");
 }
 
 TEST_CASE("limits of processors and memory warn") {

@@ -17,10 +17,13 @@ const Modules& modules() {
   return found;
 }
 
+// Asks the driver before a module is opened, so that its version is known even where a module's
+// file hangs.
 std::vector<const Module*> modules_for_driver() {
+  const int version = driver().version;
   std::vector<const Module*> out;
   for (const Module& module : modules().found) {
-    if (module.runs_on_driver(driver().version)) out.push_back(&module);
+    if (module.runs_on_driver(version)) out.push_back(&module);
   }
   return out;
 }
