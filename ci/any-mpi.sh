@@ -10,8 +10,8 @@
 # loop stands before the MPI as a library and runs in the same ranks, before and after clusterbench measures, since two starts of
 # one program differ by 10 % and more. A line says what could not be had or compared. Exit 1 if a job failed, a result was wrong,
 # a median is not shown to be at most 1.03 (its interval reaches over it: more rounds decide; or the loop takes longer, or changed
-# itself by more than that from before to after), or none could be compared. With 0 rounds nothing is compared. 30 rounds take a
-# quarter of an hour, on an idle machine.
+# itself by more than that from before to after), or none could be compared. With 0 rounds nothing is compared. 30 rounds take
+# twenty minutes, on an idle machine.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"
