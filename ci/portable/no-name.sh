@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Times jobs of four ranks on a machine whose own name is in no file and whose name server stays silent.
 #   ci/fresh-machine.sh [SUITE] --no-name --with ARCHIVE ci/portable/no-name.sh
-# Installs the Open MPI of the suite, then points /etc/resolv.conf to an address of RFC 5737 that nobody has: inside such a root only. Exit 1
-# if a job failed or took five seconds, the time of one question that is not answered, or if doctor does not name the machine's name.
+# Installs the Open MPI of the suite, then points /etc/resolv.conf to a port of this machine that takes questions and answers none: inside such
+# a root only. Exit 1 if a job failed or took five seconds, the time of one question, or if doctor does not say that nobody answers.
 set -euo pipefail
 case ${1-} in
   -h | --help)
@@ -11,7 +11,10 @@ case ${1-} in
     ;;
 esac
 archives=(/srv/clusterbench-*.tar.gz)
-[ -f "${archives[0]}" ] && [[ $(hostname) == fresh-* ]] || { echo "no-name.sh: only in a root of ci/fresh-machine.sh --with ARCHIVE" >&2 && exit 2; }
+if [ ! -f "${archives[0]}" ] || [[ $(hostname) != fresh-* ]]; then
+  echo "no-name.sh: only in a root of ci/fresh-machine.sh --with ARCHIVE" >&2
+  exit 2
+fi
 apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openmpi-bin >/dev/null
 tar -xzf "${archives[0]}" -C /srv
 program=$(echo /srv/clusterbench-*/bin/clusterbench)
@@ -31,7 +34,9 @@ job() {
 mpirun --version | head -n 1
 echo "with a name server:"
 job mpi --op all_reduce --size 1K --iterations 5
-echo 'nameserver 192.0.2.1' >/etc/resolv.conf
+perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new(LocalAddr => "127.86.0.1", LocalPort => 53, Proto => "udp") or die "$!\n"; sleep 600' &
+trap 'kill %1' EXIT
+echo 'nameserver 127.86.0.1' >/etc/resolv.conf
 echo "without one:"
 for _ in 1 2 3; do job mpi --op all_reduce --size 1K --iterations 5; done
 job mpi --op all_reduce,alltoall --size 1K,64K --duration 100ms
