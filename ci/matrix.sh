@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a clean clone with every compiler, CMake and kind of folder that must work, and says what happened.
-#   ci/matrix.sh               all combinations; 10 to 30 minutes on two cores
+#   ci/matrix.sh               all combinations; half an hour on two cores, more with an empty compiler cache
 #   ci/matrix.sh --configure   configures only; a minute
 #   ci/matrix.sh NAME…         these combinations
 # By hand, before a release and after a change of CMake. What a machine lacks (nvcc, clang, PyPI for the
