@@ -61,19 +61,31 @@ DoctorCheck rdma(const DoctorFacts& f) {
   return good(id, said("doctor.rdma", f.rdma_devices));
 }
 
-DoctorCheck gpu(const DoctorFacts& f) {
-  constexpr const char* id = "gpu-driver";
-  if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
+// The driver's own library: what is wrong with it, and what to do.
+std::optional<DoctorCheck> driver_fault(const char* id, const DoctorFacts& f) {
   if (f.driver_hangs)
-    return failed(id, said("doctor.driver_silent", f.gpus), said("doctor.restart_driver"));
+    return failed(id, said("doctor.driver_hangs", f.gpus), said("doctor.restart_driver"));
   if (f.cuda_library && !f.driver_unfit.empty())
     return failed(id, said("doctor.driver_unfit", f.gpus, f.driver_unfit),
                   said("doctor.give_driver"));
+  if (!f.cuda_library && !f.driver_unfit.empty())
+    return failed(id, said("doctor.no_nccl", f.gpus, f.driver_unfit), said("doctor.give_gpu"));
   if (!f.nvml_library || !f.cuda_library)
     return failed(id,
                   said("doctor.gpu_no_library", f.gpus,
                        f.nvml_library ? "libcuda.so.1" : "libnvidia-ml.so.1"),
                   said("doctor.give_gpu"));
+  return std::nullopt;
+}
+
+DoctorCheck gpu(const DoctorFacts& f) {
+  constexpr const char* id = "gpu-driver";
+  if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
+  if (const auto fault = driver_fault(id, f)) return *fault;
+  if (f.modules_hang)
+    return failed(id, said("doctor.modules_hang", f.gpus), said("doctor.slow_modules"));
+  if (f.no_module)
+    return failed(id, said("doctor.no_module", f.gpus, f.driver), said("doctor.give_module"));
   return good(id, said("doctor.gpu", f.gpus));
 }
 
@@ -83,9 +95,10 @@ DoctorCheck gpu_library(const char* id, const DoctorFacts& f, const OpenedLibrar
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
   if (library.name.empty())
     return warned(id, said("doctor.no_nccl", f.gpus, library.reason),
-                  f.driver_hangs ? said("doctor.restart_driver")
-                  : library.slow ? said("doctor.slow_library")
-                                 : next);
+                  f.driver_hangs   ? said("doctor.restart_driver")
+                  : f.modules_hang ? said("doctor.slow_modules")
+                  : library.slow   ? said("doctor.slow_library")
+                                   : next);
   return good(id, said("doctor.nccl", library.name));
 }
 

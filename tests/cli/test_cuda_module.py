@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -134,17 +135,50 @@ def test_a_file_that_is_no_library_is_refused_with_its_path(place):
     assert f"the CUDA module {path} does not open" in reason and "next: unpack the release again" in reason
 
 
-def test_a_module_that_hangs_in_opening_leaves_the_drivers_version(place, tmp_path):
+@pytest.fixture
+def hanging(place, tmp_path):
+    """A module that never opens: what waits for it never ends."""
     skip_under_sanitizers(place.program, "what hangs is left behind with its memory")
-    slow = compiled_shim(tmp_path, "#include <unistd.h>\n__attribute__((constructor)) static void begin(void) { sleep(100); }")
-    slow = slow.rename(place.modules / NAME.format(13))
-    done = run(place, "doctor", "--json", "-", code=None, cuda="driver=12080", CLUSTERBENCH_NCCL_LIBRARY=str(NCCL))
+    slow = compiled_shim(tmp_path, "#include <unistd.h>\n__attribute__((constructor)) static void begin(void) { sleep(10000); }")
+    slow.rename(place.modules / NAME.format(13))
+    return place
+
+
+@pytest.fixture
+def driver_files(tmp_path):
+    """Files of the driver where the loader finds them by name."""
+    shutil.copy(FAKE / "libcuda.so.1", tmp_path / "libcuda.so.1")
+    shutil.copy(FAKE / "fake_nvml.so", tmp_path / "libnvidia-ml.so.1")
+    return str(tmp_path)
+
+
+def test_doctor_names_a_module_that_hangs_and_no_library(hanging, driver_files):
+    done = run(hanging, "doctor", "--json", "-", code=1, cuda="driver=12080", CLUSTERBENCH_NCCL_LIBRARY=str(NCCL), LD_LIBRARY_PATH=driver_files)
     seen = {c["id"]: c for c in json.loads(done.stdout)["hosts"][0]["checks"]}
-    assert seen["gpu-driver"]["state"] in ("ok", "fail") and "hang" not in seen["gpu-driver"].get("next", "")
+    assert seen["gpu-driver"]["state"] == "fail" and "CUDA modules do not open" in seen["gpu-driver"]["seen"]
     for library in ("nccl", "cublas"):
         assert seen[library]["state"] == "warn" and "before the CUDA modules" in seen[library]["seen"]
-    module, = [p for p in json.loads(run(place, "info", "--json", "-", cuda="driver=12080").stdout)["hosts"][0]["parts"] if p["kind"] == "cuda"]
+
+
+def test_beside_a_module_that_hangs_the_driver_is_known(hanging):
+    begun = time.monotonic()
+    module, = [p for p in json.loads(run(hanging, "info", "--json", "-", cuda="driver=12080").stdout)["hosts"][0]["parts"] if p["kind"] == "cuda"]
     assert module["attributes"]["driver"] == "12.8" and "do not open within 5 s" in str(module["unavailable"])
+    assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize("there, driver, state", [((11, 13), 12020, "ok"), ((13,), 12020, "fail"), ((), 13000, "fail")])
+def test_doctor_asks_for_a_module_that_the_driver_runs(place, driver_files, there, driver, state):
+    done = run(place.put(*there), "doctor", "--json", "-", code=None, cuda=f"driver={driver}", LD_LIBRARY_PATH=driver_files)
+    seen, = [c for c in json.loads(done.stdout)["hosts"][0]["checks"] if c["id"] == "gpu-driver"]
+    assert seen["state"] == state, seen
+    assert ("no CUDA module" in seen["seen"]) == (state == "fail")
+
+
+def test_a_stub_of_the_driver_is_not_called_absent(place, tmp_path):
+    stub = compiled_shim(tmp_path, "int cuDriverGetVersion(int* version) { return 34; }").rename(tmp_path / "libcuda.so.1")
+    text = run(place.put(13), "info", CLUSTERBENCH_CUDA_LIBRARY=str(stub)).stdout
+    assert "is not that of a driver" in text and "CUDA's error 34" in text and "is not there" not in text[text.rindex("  cuda\n"):]
 
 
 def test_a_module_can_be_named(place):

@@ -77,6 +77,7 @@ def test_a_library_of_another_name_is_no_cublas():
 HANGS = "#include <unistd.h>\n"
 SILENT_DRIVER = HANGS + "int cuDriverGetVersion(int* version) { sleep(100); *version = 12080; return 0; }"
 BROKEN_DRIVER = "int cuDriverGetVersion(int* version) { return 999; }"
+STUB_OF_OLD = "int cuDriverGetVersion(int* version) { *version = 0; return 0; }"
 SLOW_LIBRARY = HANGS + "__attribute__((constructor)) static void begin(void) { sleep(100); }"
 HANGING_DRIVER = {"gpu-driver": ("fail", "dmesg"), "nccl": ("warn", "dmesg"), "cublas": ("warn", "dmesg")}
 UNFIT_DRIVER = {"gpu-driver": ("fail", "stubs"), "nccl": ("warn", "CLUSTERBENCH_NCCL_LIBRARY"), "cublas": ("warn", "CLUSTERBENCH_CUBLASLT_LIBRARY")}
@@ -86,8 +87,8 @@ SLOW_NCCL = {"nccl": ("warn", "run it again"), "cublas": ("warn", "run it again"
 @pytest.mark.parametrize("program", ["clusterbench", "clusterbench_fake_modules"])
 @pytest.mark.parametrize("variable, source, rows", [
     ("CLUSTERBENCH_CUDA_LIBRARY", SILENT_DRIVER, HANGING_DRIVER), ("CLUSTERBENCH_CUDA_LIBRARY", SLOW_LIBRARY, HANGING_DRIVER),
-    ("CLUSTERBENCH_CUDA_LIBRARY", BROKEN_DRIVER, UNFIT_DRIVER), ("CLUSTERBENCH_NCCL_LIBRARY", SLOW_LIBRARY, SLOW_NCCL)],
-    ids=["driver hangs", "driver's file hangs", "driver fails", "NCCL hangs"])
+    ("CLUSTERBENCH_CUDA_LIBRARY", BROKEN_DRIVER, UNFIT_DRIVER), ("CLUSTERBENCH_CUDA_LIBRARY", STUB_OF_OLD, UNFIT_DRIVER), ("CLUSTERBENCH_NCCL_LIBRARY", SLOW_LIBRARY, SLOW_NCCL)],
+    ids=["driver hangs", "driver's file hangs", "driver fails", "driver of version 0", "NCCL hangs"])
 def test_of_what_hangs_the_cause_is_named(tmp_path, program, variable, source, rows):
     skip_under_sanitizers(BINARY, "what hangs is left behind with its memory")
     file = Path(BINARY).parent / program
@@ -101,7 +102,15 @@ def test_of_what_hangs_the_cause_is_named(tmp_path, program, variable, source, r
     seen = {c["id"]: c for c in json.loads(done.stdout)["hosts"][0]["checks"]}
     for row, (state, next_step) in rows.items():
         assert seen[row]["state"] == state and next_step in seen[row]["next"], seen[row]
-    assert source != BROKEN_DRIVER or f"{library} tells no version" in seen["gpu-driver"]["seen"]
+    code = {BROKEN_DRIVER: 999, STUB_OF_OLD: 0}.get(source)
+    assert code is None or f"{library} tells no version (CUDA's error {code})" in seen["gpu-driver"]["seen"]
+
+
+def test_a_named_driver_that_is_not_there_is_named():
+    _, found = document(env={**os.environ, "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2",
+                             "CLUSTERBENCH_CUDA_LIBRARY": "/nonexistent/libcuda.so.1"})
+    seen, = [c for c in found["hosts"][0]["checks"] if c["id"] == "gpu-driver"]
+    assert seen["state"] == "fail" and "/nonexistent/libcuda.so.1" in seen["seen"] and "CLUSTERBENCH_CUDA_LIBRARY" in seen["seen"]
 
 
 @pytest.mark.parametrize("listed, words, state", [("none pmi2 pmix", "", "ok"), ("none cray_shasta", "", "warn"),

@@ -20,8 +20,8 @@ from medians import interval, mean_of_the_middle  # noqa: E402
 SOURCE = HERE / "mpi_plain.c"
 RANKS = 2
 ROUNDS = 6  # at least: of fewer no two figures hold the median in 95 of 100 cases
-# Both, so that no point ends early: where 31 calls told the median, every third of them had its data made and checked around it, which
-# cools the caches, and took 1 to 2 % longer for that.
+# Both, so that no point ends early: where 31 calls told the median, five of them had their data made and checked around them, and all
+# of the first sixteen take 1 % longer (decision 0150).
 LENGTH = ["--iterations", 40000, "--duration", "400ms"]
 LIMIT = 1.03  # the largest median of the ratios over the plain loop
 OPS = ["all_reduce", "alltoall"]

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -77,9 +78,24 @@ void refuse_below(std::string_view step) {
   }
 }
 
+namespace {
+
+const std::thread::id kFirstThread = std::this_thread::get_id();
+
+// Its memory is as large as the largest text and is used for the next one too. The end of a
+// thread's own object is registered under the loader's lock, which a library that hangs in opening
+// keeps for ever: the first thread, which all wait for, has a parser without that.
+simdjson::dom::parser& parser_of_thread() {
+  static simdjson::dom::parser of_first;
+  if (std::this_thread::get_id() == kFirstThread) return of_first;
+  thread_local simdjson::dom::parser own;
+  return own;
+}
+
+}  // namespace
+
 std::optional<Value> parse_value(std::string_view text) {
-  // Its memory is as large as the largest text and is used for the next one too.
-  thread_local simdjson::dom::parser parser;
+  simdjson::dom::parser& parser = parser_of_thread();
   if (parser.max_depth() != kMaxJsonDepth &&
       parser.allocate(4096, kMaxJsonDepth) != simdjson::SUCCESS)
     return std::nullopt;

@@ -14,16 +14,15 @@ DynamicLibrary open_file(int driver_major) {
   return DynamicLibrary::open("CLUSTERBENCH_CUBLASLT_LIBRARY", names);
 }
 
-std::string why_unfit(const DynamicLibrary& library, int driver_major) {
-  if (!library.present()) return "cuBLASLt does not open: " + library.reason();
+Said why_unfit(const DynamicLibrary& library, int driver_major) {
+  if (!library.present()) return said("gpu.blas_not_opened", library.reason());
   auto* const version = library.symbol<size_t()>("cublasLtGetVersion");
   if (version == nullptr || library.symbol<void()>("cublasLtMatmul") == nullptr)
-    return library.path() + " is no cuBLASLt";
+    return said("gpu.blas_is_none", library.path());
   const auto major = static_cast<int>(version() / 10000);  // 130100 for 13.1.0
   if (driver_major > 0 && major > driver_major)
-    return fmt::format("{} is of CUDA {}, and the driver's newest is CUDA {}", library.path(),
-                       major, driver_major);
-  return "";
+    return said("gpu.blas_too_new", library.path(), major, driver_major);
+  return {};
 }
 
 }  // namespace cb::cublaslt

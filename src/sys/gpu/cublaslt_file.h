@@ -1,7 +1,6 @@
 #pragma once
 
-#include <string>
-
+#include "core/error.h"
 #include "sys/os/dl.h"
 
 namespace cb::cublaslt {
@@ -12,7 +11,7 @@ namespace cb::cublaslt {
 DynamicLibrary open_file(int driver_major);
 
 // Returns why no product can come from the library on a driver of that major version of CUDA
-// (0: not known); "" where nothing speaks against it. Asks the library for its version only.
-std::string why_unfit(const DynamicLibrary& library, int driver_major);
+// (0: not known); empty where nothing speaks against it. Asks the library for its version only.
+Said why_unfit(const DynamicLibrary& library, int driver_major);
 
 }  // namespace cb::cublaslt

@@ -12,10 +12,12 @@ Driver ask_driver() {
       DynamicLibrary::open("CLUSTERBENCH_CUDA_LIBRARY", {"libcuda.so.1"});
   if (!library.present()) return {0, library.reason()};
   auto* const get = library.symbol<int(int*)>("cuDriverGetVersion");
-  Driver out;
-  if (get == nullptr || get(&out.version) != 0)
-    return {0, said("gpu.driver_no_version", library.path())};
-  return out;
+  if (get == nullptr) return {0, said("gpu.driver_not_one", library.path()), true};
+  int version = 0;
+  const int code = get(&version);
+  if (code != 0 || version <= 0)  // a Toolkit's stub
+    return {0, said("gpu.driver_no_version", library.path(), code), true};
+  return {version, {}, true};
 }
 
 }  // namespace

@@ -12,8 +12,9 @@ namespace cb::cuda {
 
 // What CUDA's driver says of itself.
 struct Driver {
-  int version = 0;  // the newest CUDA that it knows, 12020 for 12.2; 0 without a driver
-  Said reason;      // why there is none
+  int version = 0;     // the newest CUDA that it knows, 12020 for 12.2; 0: not known
+  Said reason;         // why it is not known
+  bool opens = false;  // the driver's library is there
 };
 
 // Asks the driver's library, which says its version before it looks at any device: this cannot hang
@@ -27,6 +28,9 @@ struct ModuleChoice {
   std::string path;  // of the module; "" if there is none
   Said reason;       // why this one, or why none and what to do
 };
+
+// True if runtime and kernels come from a module.
+bool uses_modules();
 
 // Chooses by the driver's version only: touches no device, so it cannot hang on one. Nothing if no
 // module is needed: runtime and kernels are linked into the program, or it was built without CUDA.

@@ -30,21 +30,22 @@ std::string version_text(int version) {
   return fmt::format("{}.{}.{}", version / base, version % base / 100, version % 100);
 }
 
-std::variant<Library, Said> Library::open() {
+std::variant<Library, Said> Library::find() {
   Library out;
   out.library_ = DynamicLibrary::open("CLUSTERBENCH_NCCL_LIBRARY",
                                       {"libnccl.so.2", "libnccl.so", "librccl.so.1", "librccl.so"});
-  if (!out.library_.present())
-    return fmt::format(
-        "NCCL cannot be opened: {}; next: install it, or name the library in "
-        "CLUSTERBENCH_NCCL_LIBRARY",
-        out.library_.reason());
+  if (!out.library_.present()) return said("gpu.nccl_not_opened", out.library_.reason());
   if (const std::string missing = out.bind(); !missing.empty())
-    return fmt::format("{} has no {}: too old, or no NCCL; next: install NCCL 2.7 or newer",
-                       out.path(), missing);
+    return said("gpu.nccl_lacks", out.path(), missing);
   if (out.functions_.get_version(&out.version_) != abi::kSuccess || out.version_ <= 0)
-    return fmt::format("{} does not tell its version", out.path());
+    return said("gpu.nccl_no_version", out.path());
   return out;
+}
+
+std::variant<Library, Said> Library::open() {
+  auto found = find();
+  if (const Said* why = std::get_if<Said>(&found)) return said("gpu.nccl_next", *why);
+  return found;
 }
 
 std::string Library::bind() {

@@ -139,6 +139,8 @@ class Library {
  public:
   // Returns the library, or why there is none: nothing was found, or it lacks a function that every
   // version since 2.7 has. CLUSTERBENCH_NCCL_LIBRARY names another file, which may be RCCL's.
+  static std::variant<Library, Said> find();
+  // The same, and the reason has a next step.
   static std::variant<Library, Said> open();
 
   const Functions& call() const { return functions_; }

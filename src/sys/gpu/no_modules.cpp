@@ -3,6 +3,7 @@
 
 namespace cb::cuda {
 
+bool uses_modules() { return false; }
 std::optional<ModuleChoice> module_for_driver() { return std::nullopt; }
 std::optional<ModuleChoice> module_in_use() { return std::nullopt; }
 

@@ -101,32 +101,46 @@ OpenedLibrary opened(const char* what, std::function<OpenedLibrary()> open) {
 }
 
 OpenedLibrary open_nccl() {
-  const auto opened = nccl::Library::open();
-  if (const auto* library = std::get_if<nccl::Library>(&opened)) return {.name = library->name()};
-  const std::string why = std::get<Said>(opened).text();
-  return {.reason = why.substr(0, why.find("; next: "))};  // the check has a next step of its own
+  const auto found = nccl::Library::find();
+  if (const auto* library = std::get_if<nccl::Library>(&found)) return {.name = library->name()};
+  return {.reason = std::get<Said>(found)};
 }
 
 OpenedLibrary open_cublaslt(int driver_major) {
   const DynamicLibrary library = cublaslt::open_file(driver_major);
-  const std::string reason = cublaslt::why_unfit(library, driver_major);
+  const Said reason = cublaslt::why_unfit(library, driver_major);
   return {.name = reason.empty() ? library.path() : "", .reason = reason};
 }
 
 // A library whose file hangs keeps the loader's lock: those after it are not tried.
 OpenedLibrary not_tried(const char* why) { return {.reason = said(why), .slow = true}; }
 
-void read_gpu_libraries(DoctorFacts& facts) {
-  if (facts.gpus == 0) return;
+// Whether the driver's library answers, and what it says of itself.
+std::optional<cuda::Driver> read_driver(DoctorFacts& facts) {
   const auto driver = call_with_deadline<cuda::Driver>(kPatience, cuda::driver);
   facts.driver_hangs = !driver;
-  if (!driver) {  // where its library hangs in opening, no other opens
-    facts.nccl = facts.cublaslt = not_tried("doctor.not_tried_driver");
-    return;
-  }
+  if (!driver) return driver;
+  facts.cuda_library = driver->opens;  // what a file's name promises counts less
   facts.driver_unfit = driver->reason;
-  if (!call_with_deadline<std::optional<cuda::ModuleChoice>>(kPatience, cuda::module_for_driver)) {
-    facts.nccl = facts.cublaslt = not_tried("doctor.not_tried_modules");
+  facts.driver = driver->version > 0 ? cuda::version_text(driver->version) : "";
+  return driver;
+}
+
+void read_module(DoctorFacts& facts) {
+  using Choice = std::optional<cuda::ModuleChoice>;
+  if (!cuda::uses_modules()) return;
+  const auto chosen = call_with_deadline<Choice>(kPatience, cuda::module_for_driver);
+  facts.modules_hang = !chosen;
+  facts.no_module = chosen && *chosen && (*chosen)->runtime == 0;
+}
+
+void read_gpu_libraries(DoctorFacts& facts) {
+  if (facts.gpus == 0) return;
+  const auto driver = read_driver(facts);
+  if (driver) read_module(facts);
+  if (!driver || facts.modules_hang) {
+    facts.nccl = facts.cublaslt =
+        not_tried(driver ? "doctor.not_tried_modules" : "doctor.not_tried_driver");
     return;
   }
   facts.nccl = opened("NCCL", open_nccl);

@@ -36,6 +36,9 @@ struct DoctorFacts {
   bool cuda_library = false;
   bool driver_hangs = false;  // its library does not answer
   Said driver_unfit = {};     // why its library does not say the driver's version; empty: it does
+  std::string driver = {};    // the newest CUDA that it knows; empty: not known
+  bool modules_hang = false;  // the files of this program's CUDA modules do not open
+  bool no_module = false;     // none of them runs on this driver
   OpenedLibrary nccl = {};
   OpenedLibrary cublaslt = {};
   int cpus_online = 0;

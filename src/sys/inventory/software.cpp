@@ -102,17 +102,21 @@ Part library_part(const char* id, const std::string& version) {
   return {.kind = "library", .id = id, .attributes = {{"version", version}}};
 }
 
-constexpr double kPatience = 5;  // seconds for the driver's library, and for the modules' files
+constexpr double kPatience = 5;  // seconds for the driver, and as many for the modules' files
 
-// What is known where no module was chosen in time: the driver is asked first, so one that answers
-// now is not what took the time.
-Part unknown_module() {
-  Part part{.kind = "cuda", .id = "module"};
+// Nothing where the driver or a file of the modules hangs: `part` then says which.
+std::optional<cuda::ModuleChoice> module_in_time(Part& part) {
   const auto driver = call_with_deadline<int>(kPatience, [] { return cuda::driver().version; });
-  if (driver && *driver > 0) part.attributes["driver"] = cuda::version_text(*driver);
-  part.unavailable["module"] =
-      driver ? said("inventory.module_slow", kPatience) : said("inventory.driver_silent");
-  return part;
+  if (!driver) {
+    part.unavailable["module"] = said("inventory.driver_silent");
+    return std::nullopt;
+  }
+  const auto chosen =
+      call_with_deadline<std::optional<cuda::ModuleChoice>>(kPatience, cuda::module_for_driver);
+  if (chosen) return *chosen;
+  if (*driver > 0) part.attributes["driver"] = cuda::version_text(*driver);
+  part.unavailable["module"] = said("inventory.module_slow", kPatience);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -157,12 +161,10 @@ std::vector<Part> library_parts(const FsRoot& fs) {
 
 std::vector<Part> cuda_parts(const FsRoot& fs) {
   if (!fs.is_machine()) return {};
-  const auto asked =
-      call_with_deadline<std::optional<cuda::ModuleChoice>>(kPatience, cuda::module_for_driver);
-  if (!asked) return {unknown_module()};
-  const auto& module = *asked;
-  if (!module) return {};
+  if (!cuda::uses_modules()) return {};
   Part part{.kind = "cuda", .id = "module"};
+  const auto module = module_in_time(part);
+  if (!module) return {part};
   if (module->driver > 0) part.attributes["driver"] = cuda::version_text(module->driver);
   if (module->runtime == 0) {
     part.unavailable["module"] = module->reason;

@@ -165,8 +165,28 @@ TEST_CASE(
   CHECK(seen.next.text().find("stubs") != std::string::npos);
   CHECK(seen.next.text().find("dmesg") == std::string::npos);
   CHECK(check_of(facts, "nccl").next.text().starts_with("install NCCL"));
-  facts.cuda_library = false;
-  CHECK(check_of(facts, "gpu-driver").seen.text() == "8 GPUs, but no libcuda.so.1");
+  facts.cuda_library = false;  // it did not open, for that reason
+  facts.driver_unfit = "libcuda.so.1: no such file";
+  CHECK(check_of(facts, "gpu-driver").seen.text() == "8 GPUs, but libcuda.so.1: no such file");
+  CHECK(check_of(facts, "gpu-driver").next.text().find("--gpus all") != std::string::npos);
+}
+
+TEST_CASE("a host whose driver gets no module of this program cannot measure its GPUs") {
+  DoctorFacts facts = good_facts();
+  facts.no_module = true;
+  facts.driver = "11.4";
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+  CHECK(check_of(facts, "gpu-driver").seen.text().find("CUDA 11.4") != std::string::npos);
+  CHECK(check_of(facts, "nccl").state == DoctorState::ok);
+}
+
+TEST_CASE("modules that hang are named in place of a library") {
+  DoctorFacts facts = good_facts();
+  facts.modules_hang = true;
+  facts.nccl = {.reason = "not tried", .slow = true};
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+  for (const char* id : {"gpu-driver", "nccl"})
+    CHECK(check_of(facts, id).next.text().find("the folder of clusterbench") != std::string::npos);
 }
 
 TEST_CASE("limits of processors and memory warn") {

@@ -17,8 +17,6 @@ const Modules& modules() {
   return found;
 }
 
-// Asks the driver before a module is opened, so that its version is known even where a module's
-// file hangs.
 std::vector<const Module*> modules_for_driver() {
   const int version = driver().version;
   std::vector<const Module*> out;
@@ -48,7 +46,9 @@ Said driver_too_old() {
 }
 
 Said why_no_module() {
-  if (driver().version == 0) return said("gpu.module_no_driver", driver().reason);
+  if (driver().version == 0)
+    return said(driver().opens ? "gpu.module_driver_unfit" : "gpu.module_no_driver",
+                driver().reason);
   if (!modules().found.empty()) return driver_too_old();
   if (!modules().refused.empty()) return said_list(modules().refused);
   return said("gpu.module_none", fmt::format("{}", fmt::join(modules().folders, ", ")));
@@ -126,6 +126,8 @@ const InUse& in_use() {
 }
 
 }  // namespace
+
+bool uses_modules() { return true; }
 
 std::optional<ModuleChoice> module_for_driver() {
   const auto fitting = modules_for_driver();
