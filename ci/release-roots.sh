@@ -15,8 +15,9 @@ archive=$(realpath "$1")
 shift
 [ $# -gt 0 ] || set -- bullseye bookworm trixie
 shopt -s nullglob
-debs=("$(dirname "$archive")"/clusterbench_*.deb)
-rpms=("$(dirname "$archive")"/clusterbench-*.rpm)
+# Packages of other processors may lie there too.
+debs=("$(dirname "$archive")"/clusterbench_*_"$(dpkg --print-architecture)".deb)
+rpms=("$(dirname "$archive")"/clusterbench-*."$(uname -m)".rpm)
 
 # try_rpm FILE SUITE: into the root that the last run left. Nothing in it provides "glibc" by that name, which rpm has to say first.
 try_rpm() {
