@@ -3,13 +3,10 @@
 #   ci/fresh-machine.sh [SUITE] --no-name --with ARCHIVE ci/portable/no-name.sh
 # Installs the Open MPI of the suite, then points /etc/resolv.conf to a port of this machine that takes questions and answers none: inside such
 # a root only. Exit 1 if a job failed or took five seconds, the time of one question, or if doctor does not say that nobody answers.
-set -euo pipefail
-case ${1-} in
-  -h | --help)
-    sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-    exit 0
-    ;;
-esac
+# shellcheck source=ci/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+help_if_asked "$@"
+
 archives=(/srv/clusterbench-*.tar.gz)
 if [ ! -f "${archives[0]}" ] || [[ $(hostname) != fresh-* ]]; then
   echo "no-name.sh: only in a root of ci/fresh-machine.sh --with ARCHIVE" >&2
