@@ -15,7 +15,6 @@ fi
 apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openmpi-bin >/dev/null
 tar -xzf "${archives[0]}" -C /srv
 program=$(echo /srv/clusterbench-*/bin/clusterbench)
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 status=0
 
 # job WORDS…: four ranks.
