@@ -6,12 +6,12 @@
 # Debian's Open MPI and MPICH, and from PyPI, in .cache/any-mpi: Open MPI 5, MPICH 5, the same by the standard ABI of MPI 5,
 # and Intel MPI; then Debian's Open MPI by srun and PMIx, in a Slurm of two nodes of the namespace lab, which needs root.
 # Prints for each the library that the binary found, whether every result was right, and the ratio of the times,
-# clusterbench over the plain loop, of the slowest rank: median over the rounds and its 95 % interval. A round is one job: the
-# loop stands before the MPI as a library and runs in the same ranks, before and after clusterbench measures, since two starts of
-# one program differ by 10 % and more. A line says what could not be had or compared. Exit 1 if a job failed, a result was wrong,
+# clusterbench over the plain loop, of the slowest rank: median over the rounds and its 95 % interval. A round is one job for
+# each point: the loop stands before the MPI as a library and runs in the same ranks, before and after clusterbench measures, since
+# two starts of one program differ by 10 % and more. A line says what could not be had or compared. Exit 1 if a job failed, a result was wrong,
 # a median is not shown to be at most 1.03 (its interval reaches over it: more rounds decide; or the loop takes longer, or changed
 # itself by more than that from before to after), or none could be compared. With 0 rounds nothing is compared. 30 rounds take
-# twenty minutes, on an idle machine.
+# three quarters of an hour, on an idle machine.
 # shellcheck source=ci/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 help_if_asked "$@"

@@ -14,10 +14,13 @@ if [ "${1-}" = --packages ]; then packages_alone=true && shift; fi
 archive=$(realpath "$1")
 shift
 [ $# -gt 0 ] || set -- bullseye bookworm trixie
-shopt -s nullglob
-# Packages of other processors may lie there too.
-debs=("$(dirname "$archive")"/clusterbench_*_"$(dpkg --print-architecture)".deb)
-rpms=("$(dirname "$archive")"/clusterbench-*."$(uname -m)".rpm)
+# Of the archive's own version and processor: others may lie there too.
+[[ $(basename "$archive") =~ ^clusterbench-(.+)-([^-]+)\.tar\.gz$ ]] || die "$archive is named like no release: clusterbench-VERSION-PROCESSOR.tar.gz"
+version=${BASH_REMATCH[1]} processor=${BASH_REMATCH[2]} debian=${BASH_REMATCH[2]}
+case $processor in x86_64) debian=amd64 ;; aarch64) debian=arm64 ;; esac
+deb=$(dirname "$archive")/clusterbench_$version-1_$debian.deb
+rpm=$(dirname "$archive")/clusterbench-$version-1.$processor.rpm
+for file in "$archive" "$deb" "$rpm"; do [ -f "$file" ] || die "there is no $file; ci/release.sh makes the archive and both packages"; done
 
 # try_rpm FILE SUITE: into the root that the last run left. Nothing in it provides "glibc" by that name, which rpm has to say first.
 try_rpm() {
@@ -39,10 +42,8 @@ try_rpm() {
 status=0
 for suite in "$@"; do
   $packages_alone || ci/fresh-machine.sh "$suite" --with "$archive" 'bash ci/portable/try.sh /srv/*.tar.gz' || status=1
-  for deb in "${debs[@]}"; do
-    ci/fresh-machine.sh "$suite" --with "$deb" 'bash ci/portable/try-package.sh install /srv/*.deb' || status=1
-  done
-  for rpm in "${rpms[@]}"; do try_rpm "$rpm" "$suite" || status=1; done
+  ci/fresh-machine.sh "$suite" --with "$deb" 'bash ci/portable/try-package.sh install /srv/*.deb' || status=1
+  try_rpm "$rpm" "$suite" || status=1
   $packages_alone || ci/fresh-machine.sh "$suite" --keep --with "$archive" 'apt-get update >/dev/null && apt-get install -y --no-install-recommends \
     openmpi-bin mpich >/dev/null && bash ci/portable/try.sh /srv/*.tar.gz mpi' || status=1
 done

@@ -13,8 +13,9 @@ if [ ! -f "${archives[0]}" ] || [[ $(hostname) != fresh-* ]]; then
   exit 2
 fi
 apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openmpi-bin >/dev/null
-tar -xzf "${archives[0]}" -C /srv
-program=$(echo /srv/clusterbench-*/bin/clusterbench)
+place=$(mktemp -d)
+tar -xzf "${archives[0]}" -C "$place"
+program=$(echo "$place"/clusterbench-*/bin/clusterbench)
 status=0
 
 # job WORDS…: four ranks.

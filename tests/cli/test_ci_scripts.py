@@ -202,20 +202,20 @@ def takes(op, size):
 variables = dict(word.split("=", 1) for word in words if "=" in word)
 if variables:
     assert pathlib.Path(variables["CLUSTERBENCH_MPI_LIBRARY"]).name == "libmpi_plain.so" and words[2] == "env"
-    asked = variables["MPI_PLAIN"].split()
-    of_loop = [takes(op, int(size)) for op, size in zip(asked[::2], asked[1::2])]
-    runs = len(log.read_text()) if log.exists() else 0
+    op, size = variables["MPI_PLAIN"].split()
+    runs = len(log.read_text()) // 6 if log.exists() else 0
     one, other = {loops!r}[runs % len({loops!r})]
-    lines = [" ".join(f"{{seconds * share * one}} {{seconds * share * other}}" for seconds in of_loop) for share in {shares!r}]
+    lines = [f"{{takes(op, int(size)) * share * one}} {{takes(op, int(size)) * share * other}}" for share in {shares!r}]
     pathlib.Path(variables["MPI_PLAIN_OUT"]).write_text("\\n".join(lines) + "\\n")
 ranks, times = int(words[1]), {times!r}
+time, op, size = 1, "all_reduce", 64
 if ranks == 2:
     with log.open("a") as file:
         file.write("x")
-time = times[(len(log.read_text()) - 1) % len(times)] if ranks == 2 else 1
-points = [(op, size) for op in ("all_reduce", "alltoall") for size in (32, 65536, 4 << 20)] if ranks == 2 else [("all_reduce", 64)]
-records = [{{"checks": [{{"passed": True}}], "params": {{"op": op, "size": size}},
-            "metrics": [{{"name": "algorithm_bytes_per_second", "samples": [size / t for t in spread(takes(op, size) * time)]}}]}} for op, size in points]
+    time = times[(len(log.read_text()) - 1) // 6 % len(times)]  # a round has six jobs, one for each point
+    op, size = words[words.index("--op") + 1], int(words[words.index("--size") + 1])
+records = [{{"checks": [{{"passed": True}}], "params": {{"op": op}}, "facts": {{"actual_bytes": str(size)}},
+            "metrics": [{{"name": "algorithm_bytes_per_second", "samples": [size / t for t in spread(takes(op, size) * time)]}}]}}]
 json.dump({{"run": {{"ranks": ranks}}, "tool": {{"build": {{"mpi": "Made up 1.0"}}}}, "records": records}},
           open(words[words.index("--json") + 1], "w"))
 """
@@ -266,6 +266,34 @@ def test_beside_a_loop_that_changes_itself_nothing_is_shown(tmp_path, monkeypatc
 def test_of_two_loops_the_faster_over_all_rounds_counts(tmp_path, monkeypatch, capsys, loops, told):
     any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc", shares=(1, 1), loops=loops)
     assert all(f"over a plain loop {told}, loop after/before 1.000" in line for line in capsys.readouterr().out.splitlines()[1:-1])
+
+
+def test_a_loop_that_did_not_run_fails_that_mpi_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(globals(), "MADE_UP_LAUNCHER", MADE_UP_LAUNCHER.replace("if variables:", "if False:"))
+    assert any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc") == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  FAILED: the plain loop did not run: the program calls another library than the one that stands before it", "srun: not here"]
+
+
+def test_a_job_that_measured_another_point_fails_that_mpi_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(globals(), "MADE_UP_LAUNCHER", MADE_UP_LAUNCHER.replace("str(size)", "str(2 * size)"))
+    assert any_mpi(tmp_path, monkeypatch, [1.0] * 6, "mpicc") == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  FAILED: clusterbench measured ('all_reduce', 64), the plain loop ('all_reduce', 32)", "srun: not here"]
+
+
+@pytest.mark.parametrize("there, said", [
+    (["clusterbench-1.2.0-x86_64.tar.gz"], "there is no {}/clusterbench_1.2.0-1_amd64.deb"),
+    (["clusterbench-1.2.0-x86_64.tar.gz", "clusterbench_1.2.0-1_amd64.deb", "clusterbench-1.1.0-1.x86_64.rpm"],
+     "there is no {}/clusterbench-1.2.0-1.x86_64.rpm"),
+    (["clusterbench-1.2.0-aarch64.tar.gz", "clusterbench_1.2.0-1_amd64.deb"], "there is no {}/clusterbench_1.2.0-1_arm64.deb"),
+    (["release.tar.gz"], "{}/release.tar.gz is named like no release")])
+def test_roots_are_not_tried_without_the_packages_of_the_archive(tmp_path, there, said):
+    for name in there:
+        (tmp_path / name).touch()
+    done = subprocess.run([ROOT / "ci" / "release-roots.sh", "--packages", tmp_path / there[0], "bookworm"], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 1 and said.format(tmp_path) in done.stderr
 
 
 def test_only_the_named_are_tried(tmp_path, monkeypatch, capsys):

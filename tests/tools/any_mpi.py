@@ -111,30 +111,29 @@ def measured(mpi, ranks, program, folder, *words):
     return json.loads(out.read_text()), None
 
 
-def pairs(line):
-    words = [float(word) for word in line.split()]
-    return list(zip(words[::2], words[1::2], strict=True))
-
-
-def times_of_job(mpi, binary, library, folder, version):
-    """{point: (own time, those of the two plain loops before, and after)} in seconds, of the slowest rank, in one job of that version of
-    MPI."""
-    plain = folder / "plain"
+def times_of_job(mpi, binary, library, folder, version, point):
+    """(own time, those of the two plain loops before, and after) in seconds, of the slowest rank, in one job of that version of MPI.
+    A job has one point, since what came before it is not the same for the loop and for the program (decision 0153)."""
+    (op, size), plain = point, folder / "plain"
     plain.unlink(missing_ok=True)
-    variables = {"CLUSTERBENCH_MPI_LIBRARY": library, "MPI_PLAIN_OUT": plain,
-                 "MPI_PLAIN": " ".join(f"{op} {size}" for op, size in POINTS)}
+    variables = {"CLUSTERBENCH_MPI_LIBRARY": library, "MPI_PLAIN_OUT": plain, "MPI_PLAIN": f"{op} {size}"}
     document, why = measured(mpi, RANKS, ["env", *(f"{name}={value}" for name, value in variables.items()), binary], folder,
-                             "--op", ",".join(OPS), "--size", ",".join(map(str, SIZES)), "--no-in-place", *LENGTH, "--checks", 1)
+                             "--op", op, "--size", size, "--no-in-place", *LENGTH, "--checks", 1)
     if document is None:
         raise Failed(why)
     found = document["tool"]["build"]["mpi"], document["run"]["ranks"]
     if found != (version, RANKS):
         raise Failed(f"{found[0]} on {found[1]} ranks stood behind the plain loop, not {version} on {RANKS}")
+    if not plain.exists():
+        raise Failed("the plain loop did not run: the program calls another library than the one that stands before it")
+    record, = document["records"]
+    measured_point = record["params"]["op"], int(record["facts"]["actual_bytes"])
+    if measured_point != point:
+        raise Failed(f"clusterbench measured {measured_point}, the plain loop {point}")
     # As the rate over all ranks has it.
-    own = {(r["params"]["op"], size := r["params"]["size"]): mean_of_the_middle(m, lambda rate: size / rate) for r in document["records"]
-           for m in r["metrics"] if m["name"] == "algorithm_bytes_per_second"}
-    before, after = (pairs(line) for line in plain.read_text().splitlines())
-    return {point: (own[point], first, last) for point, first, last in zip(POINTS, before, after, strict=True)}
+    rate, = (m for m in record["metrics"] if m["name"] == "algorithm_bytes_per_second")
+    before, after = ([float(word) for word in line.split()] for line in plain.read_text().splitlines())
+    return mean_of_the_middle(rate, lambda value: size / value), before, after
 
 
 def beside(times, loop):
@@ -181,8 +180,8 @@ def compare(mpi, binary, rounds, folder, version):
     """Whether every median is shown to be within the limit."""
     library, times = compile_plain(mpi, folder), {point: [] for point in POINTS}
     for _ in range(rounds):
-        for point, of_job in times_of_job(mpi, binary, library, folder, version).items():
-            times[point].append(of_job)
+        for point in POINTS:
+            times[point].append(times_of_job(mpi, binary, library, folder, version, point))
     shown = []
     for (op, size), of_jobs in times.items():
         text, within = judged(of_jobs)
@@ -207,7 +206,7 @@ def tried(mpi, binary, rounds, folder):
         return right
     try:
         return (rounds == 0 or compare(mpi, binary, rounds, folder, document["tool"]["build"]["mpi"])) and right
-    except (Failed, subprocess.SubprocessError, KeyError, ValueError, ZeroDivisionError) as why:
+    except (Failed, OSError, subprocess.SubprocessError, KeyError, ValueError, ZeroDivisionError) as why:
         print(f"  FAILED: {why}", flush=True)
         return False
 
