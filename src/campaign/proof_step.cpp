@@ -27,20 +27,35 @@ std::vector<std::string> values_of(const Step& step, const CaseInfo& info,
   return {def->default_text};
 }
 
-bool is_blind(const Blind& blind, const std::vector<std::string>& values) {
-  if (blind.values.empty()) return !values.empty();
-  return std::ranges::any_of(values, [&](const std::string& v) {
-    return std::ranges::find(blind.values, v) != blind.values.end();
+// The values as the case reads them: "00" is 0. None where one of them cannot be read.
+std::vector<ParamValue> resolved(const ParamDef& def, const std::vector<std::string>& texts) {
+  Problems problems;
+  const Params out = resolve_params({&def, 1}, {{def.name, texts}}, problems);
+  const auto found = out.all().find(def.name);
+  return problems.empty() && found != out.all().end() ? found->second : std::vector<ParamValue>();
+}
+
+// True if the step has what the Blind names.
+bool is_blind(const Blind& blind, const Step& step, const CaseInfo& info) {
+  const std::vector<std::string> texts = values_of(step, info, blind.param);
+  if (blind.values.empty()) return !texts.empty();
+  const ParamDef* def = definition(info, blind.param);
+  if (def == nullptr) return false;
+  const std::vector<ParamValue> own = resolved(*def, texts);
+  return std::ranges::any_of(blind.values, [&](const std::string& text) {
+    return std::ranges::any_of(resolved(*def, {text}), [&](const ParamValue& value) {
+      return std::ranges::find(own, value) != own.end();
+    });
   });
 }
 
-// "0", the first rank; for a choice of faults, the first fault.
+// Where the case can have it; for a choice of faults, the first fault.
 std::string fault_value(const CaseInfo& info) {
   const ParamDef* def = definition(info, kInject);
-  if (def == nullptr || def->type != ParamType::choice) return "0";
+  if (def == nullptr || def->type != ParamType::choice) return info.fault.at;
   const auto first = std::ranges::find_if(
       def->choices, [&](const std::string& c) { return c != def->default_text; });
-  return first == def->choices.end() ? "0" : *first;
+  return first == def->choices.end() ? info.fault.at : *first;
 }
 
 // The value as a number, if it has an order; nothing for words.
@@ -85,7 +100,8 @@ std::optional<Said> why_no_fault(const Step& step, const CaseInfo& info) {
   if (step.scope == Scope::rails) return said("proof.rails");
   if (info.fault.planted.empty()) return info.fault.why_not;
   for (const Blind& blind : info.fault.blind) {
-    if (is_blind(blind, values_of(step, info, blind.param))) return blind.why;
+    if (!is_blind(blind, step, info)) continue;
+    return blind.why.empty() ? std::nullopt : std::optional(blind.why);
   }
   return std::nullopt;
 }

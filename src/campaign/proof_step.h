@@ -16,7 +16,8 @@ struct JobKey;
 // which each host takes part, show what the check of all of them can see.
 bool has_proof(const JobKey& key);
 
-// The reason why no fault can be planted in the step; nothing if one can.
+// The reason why no fault can be planted in the step; nothing if one can. The first of the case's
+// Blind that the step has decides: one without a reason says that a check looks in any case.
 std::optional<Said> why_no_fault(const Step& step, const CaseInfo& info);
 
 // The step with a planted fault, shortened. A parameter is not shortened if the step's other

@@ -9,6 +9,7 @@
 #include "campaign/command_line.h"
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
+#include "campaign/load_proofs.h"
 #include "campaign/proof_step.h"
 #include "campaign/roster.h"
 #include "campaign/way_back.h"
@@ -66,6 +67,7 @@ class Prover {
 
   bool run() {
     const std::vector<ProofJob> jobs = plan_proofs(setup_);
+    count_earlier(jobs);
     const bool all_kept = nothing_to_do(jobs);
     if (!all_kept) prepare();
     for (size_t begin = 0; begin < jobs.size();) {
@@ -138,22 +140,32 @@ class Prover {
     return last != nullptr && last->ended && last->state == JobState::done && !is_out;
   }
 
-  // The proof of an earlier run, if it is one of exactly this job; else null.
+  // Reads the proofs of earlier runs as a report reads them.
+  void count_earlier(const std::vector<ProofJob>& jobs) {
+    std::vector<JobKey> keys;
+    std::vector<Job> states;
+    for (const ProofJob& job : jobs) {
+      if (!is_done(job) || history_of(job) == nullptr) continue;
+      keys.push_back(job.key);
+      states.push_back({.state = JobState::done});
+    }
+    const std::vector<Proof> proofs =
+        load_proofs({setup_.paths, setup_.campaign, journal_, setup_.catalogue}, keys, states);
+    for (size_t i = 0; i < keys.size(); ++i) earlier_[keys[i].name] = proofs[i];
+  }
+
+  // The proof of an earlier run, if it is one of exactly this job and counts; else null.
   const Proof* kept(const ProofJob& job) const {
     const ProofHistory* history = history_of(job);
     const ProofEvent* end = history == nullptr ? nullptr : history->deciding();
-    if (end == nullptr) return nullptr;
-    if (end->proof.blind) return &end->proof;
-    if (end->proof.state == ProofState::impossible)
-      return job.why_none.empty() ? nullptr : &end->proof;
-    if (end->proof.state != ProofState::shown || end->fingerprint != fingerprint_of(job))
-      return nullptr;
-    try {
-      const std::string text = read_file(setup_.paths.root / end->proof.file);
-      return sha256_hex(text) == end->sha256 ? &end->proof : nullptr;
-    } catch (const Error&) {
-      return nullptr;
-    }
+    const auto earlier = earlier_.find(job.key.name);
+    if (end == nullptr || earlier == earlier_.end()) return nullptr;
+    const Proof& counted = earlier->second;
+    if (counted.blind) return &counted;
+    if (counted.state == ProofState::impossible) return job.why_none.empty() ? nullptr : &counted;
+    const bool is_kept =
+        counted.state == ProofState::shown && end->fingerprint == fingerprint_of(job);
+    return is_kept ? &counted : nullptr;
   }
 
   // The hosts that the step's own job was started on.
@@ -301,6 +313,7 @@ class Prover {
   ChainRoot root_;
   Journal journal_;  // as earlier runs left it
   Roster roster_;
+  std::map<std::string, Proof> earlier_ = {};  // by job
   JournalWriter writer_;
 };
 

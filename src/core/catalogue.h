@@ -26,7 +26,8 @@ struct Needs {
 };
 
 // A parameter with which no check looks at spoilt data: if it has one of `values`, or if it is
-// given at all when `values` is empty.
+// given at all when `values` is empty. The first of a list that applies decides; one without a
+// reason says that a check looks whatever those behind it say.
 struct Blind {
   std::string param;
   std::vector<std::string> values;
@@ -42,6 +43,7 @@ struct FaultPlan {
   GivenParams brief = {};                // make the job short, if the step allows it
   double point_seconds = 1;              // approximate duration of one point of the short job
   std::vector<Blind> blind = {};
+  std::string at = "0";  // what --inject-fault takes: a rank, if it is no choice
 };
 
 // The side of compare-transports on which a case's records stand.

@@ -47,6 +47,14 @@ def test_a_batch_is_a_record_with_its_checks(sweep):
         assert record["facts"]["arrivals"].endswith("no scheduler, no tokenizer")
 
 
+def test_heads_that_are_wider_than_the_model_are_within_the_limit(tmp_path):
+    """The sums behind attention are over all heads, which the limit of `cache` did not know."""
+    for seed in (39, 5, 37):
+        done = infer("--hidden", 2, "--heads", 64, "--kv-heads", 64, "--head-dim", 128, "--feed-forward", 2, "--layers", 2,
+                     "--prompt", 20, "--new-tokens", 6, "--repetitions", 1, "--seed", seed, "--json", tmp_path / "i.json")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def bounded(record):
     """Whether the probe was at least as fast as the steps; else there is neither a ceiling nor a share, and a note."""
     names = [m["name"] for m in record["metrics"]]
@@ -121,6 +129,7 @@ def test_a_nan_in_the_cache_is_located(tmp_path):
 
 @pytest.mark.parametrize("args, text", [
     (["--heads", 3, "--kv-heads", 2], "3 is no multiple of 2 --kv-heads"),
+    (["--vocabulary", 15], "16 tokens at least: the logits of fewer cancel"),
     (["--inject-fault", "slow@0"], "slow@0 is no fault of a cache"),
     (["--inject-fault", "nan@5"], "there is no rank 5"),
     (["--inject-fault", "nan@0:9"], "there is no layer 9"),

@@ -195,6 +195,19 @@ def test_a_step_without_its_check_says_so(tmp_path):
     assert "# 002-net: no fault can be planted: nobody compares the data without --verify" in done.stdout
 
 
+def test_steps_of_io_that_hardly_read(tmp_path):
+    """Twenty requests of which hardly one reads, a reading beside a checkpoint, and files that the engine does not touch."""
+    steps = [real("slow-mix", "io", rw="randrw", rwmix="1", rate="20", duration="3s", size="16M", direct="false"),
+             real("mixed", "io", workload="mixed", size="4M", duration="1s", direct="false"),
+             real("files", "io", workload="metadata", files="20", engine="null")]
+    path = write_profile(tmp_path, steps, [criterion(f"{s['id']}.data", s["id"], check="data") for s in steps])
+    out = tmp_path / "c"
+    done = run_local(path, out, "--prove", timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {e["step"]: e.get("check") for e in proved(out)} == {s["id"]: "data" for s in steps}
+    assert cb("gate", out).returncode == 0
+
+
 # ---- what is not shown ----
 def test_a_check_that_cannot_fail_leaves_the_campaign_incomplete(tmp_path):
     out = tmp_path / "c"
@@ -331,6 +344,15 @@ def test_a_proof_that_does_not_fit_is_not_shown(campaign, change):
     assert "whether the check of step second on" in done.stdout
 
 
+def test_a_proof_that_does_not_fit_is_made_again(campaign):
+    sealed_again(campaign, "proofs/002-second.json", other_value)
+    assert cb("gate", campaign).returncode == 3
+    done = cb("run", "--resume", campaign)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [e["file"] for e in proved(campaign) if e["step"] == "second"] == ["proofs/002-second.json", "proofs/002-second+2.json"]
+    assert cb("gate", campaign).returncode == 0
+
+
 def test_a_proof_of_another_step_is_not_shown(campaign):
     first = json.loads((campaign / "proofs/001-first.json").read_text())
     sealed_again(campaign, "proofs/002-second.json", lambda document: (document.clear(), document.update(first)))
@@ -373,13 +395,16 @@ def test_signed_as_they_are_made(tmp_path):
 def test_across_two_ranks(tmp_path):
     steps = [{**real("reduce", "mpi", op="all_reduce", size="4K", duration="200ms"), "scope": "cluster", "ranks_per_host": 2},
              {**real("cast", "mpi", op="broadcast", size="4K", iterations="10"), "scope": "cluster", "ranks_per_host": 2},
-             {**real("net", "tcp", duration="200ms", verify="true"), "scope": "cluster", "ranks_per_host": 2}]
+             {**real("net", "tcp", duration="200ms", verify="true"), "scope": "cluster", "ranks_per_host": 2},
+             # Rank 0 receives nothing here: the fault is where something arrives.
+             {**real("one-way", "tcp", duration="200ms", verify="true", test="bandwidth"), "scope": "cluster", "ranks_per_host": 2}]
     path = write_profile(tmp_path, steps, [criterion(f"{s['id']}.data", s["id"], check="data") for s in steps])
     environment = {**os.environ, "CLUSTERBENCH_MPIRUN_ARGS": "--oversubscribe"}
     done = cb("run", path, "--out", tmp_path / "c", "--launcher", "mpirun", "--hosts", f"{os.uname().nodename}:2", "--prove",
               env=environment, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {e["step"]: e.get("check") for e in proved(tmp_path / "c")} == {"reduce": "data", "cast": "data", "net": "data"}
+    assert {e["step"]: e.get("check") for e in proved(tmp_path / "c")} == {
+        "reduce": "data", "cast": "data", "net": "data", "one-way": "data"}
 
 
 @pytest.mark.skipif(not FAKE_GPU.exists(), reason="built without CUDA")

@@ -178,6 +178,16 @@ def test_one_rank_is_not_enough(job):
     assert job.measure(1, "mpi")[0] == 3
 
 
+@pytest.mark.parametrize("split, called", [([], "world"), (["--split", "half"], "part")])
+def test_without_a_split_the_world_is_called_as_most_programs_do(job, mpi_shim, split, called):
+    log = job.folder / "called"
+    mpi_shim("world_shim.c", WORLD_SHIM=str(log))
+    code, _, err = job.run(4, "mpi", "--op", "alltoall", "--size", "1K", "--iterations", 5, "--checks", 1, *split)
+    assert code == 0, err
+    lines = log.read_text().split()
+    assert len(lines) >= 6 and set(lines) == {called}
+
+
 @pytest.mark.parametrize("args, text", [
     (["--size", "8G", "--dtype", "double", "--op", "alltoall"], "available"),
     (["--size", "16", "--op", "alltoall"], "too small for 2 ranks"),

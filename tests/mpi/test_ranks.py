@@ -223,3 +223,21 @@ def test_processes_that_think_they_are_alone_are_an_error():
         assert f"{name} says {count} processes" in said and advice in said
     env["SLURM_STEP_NUM_TASKS"] = "1"
     assert subprocess.run([BINARY, "fake"], env=env, capture_output=True, timeout=60).returncode == 0
+
+
+def test_a_fault_at_a_rank_that_measures_nothing_is_refused(job):
+    latency = ("bandwidth", "--device", "cpu", "--op", "latency", "--max-size", "64K")
+    code, out, err = job.run(3, *latency, "--iterations", 10, "--inject-fault", 2)
+    assert code == 2, out + err
+    assert "rank 2 measures nothing that could be spoilt; ranks that do: 0" in err
+    code, _, err = job.run(3, *latency[:4], "copy", "--size", "2M", "--iterations", 10, "--inject-fault", 2)
+    assert code == 1, err
+
+
+def test_ranks_that_share_cores_are_told_beside_the_bandwidth(job):
+    crowded = "more ranks than cores on a host"
+    stream = ("bandwidth", "--device", "cpu", "--op", "copy", "--size", "2M", "--iterations", 10)
+    for ranks, told in ((1, False), (len(os.sched_getaffinity(0)) + 1, True)):
+        code, document, _, err = job.measure(ranks, *stream)
+        assert code == 0, err
+        assert any(crowded in note for note in document["records"][0]["notes"]) == told

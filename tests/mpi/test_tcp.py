@@ -1,5 +1,6 @@
 """clusterbench tcp on real ranks of one host: figures, verification, schedules, bad input; rounds beside --stall."""
 
+import json
 import os
 import signal
 import socket
@@ -58,6 +59,40 @@ def test_a_wrong_byte_takes_the_numbers(job):
     assert "is wrong from byte" in wrong["detail"]
 
 
+# The sender of a bandwidth, a rank without a partner, the senders of an incast, a rank that is not there.
+@pytest.mark.parametrize("ranks, rank, more, message", [
+    (2, 0, ("--test", "bandwidth"), "rank 0 receives nothing that could be spoilt; ranks that do: 1"),
+    (3, 2, ("--test", "latency"), "rank 2 receives nothing that could be spoilt; ranks that do: 0-1"),
+    (3, 2, ("--test", "bandwidth", "--schedule", "incast"), "rank 2 receives nothing that could be spoilt; ranks that do: 0"),
+    (2, 7, (), "there is no rank 7")])
+def test_a_fault_that_no_end_would_plant_is_refused(job, ranks, rank, more, message):
+    code, out, err = job.run(ranks, "tcp", "--duration", "200ms", "--verify", "--inject-fault", rank, *more)
+    assert code == 2, out + err
+    assert message in err
+
+
+def test_the_first_rank_that_receives_can_be_asked_for(job):
+    code, document, _, err = job.measure(3, "tcp", "--duration", "200ms", "--verify", "--inject-fault", -1, "--test", "bandwidth")
+    assert code == 1, err
+    (record,) = document["records"]
+    wrong = [record["entities"][c["entity"]] for c in record["checks"] if not c["passed"]]
+    assert len(wrong) == 1 and "rank 1" in json.dumps(wrong) and not record["metrics"]
+
+
+def test_each_point_has_the_fault_at_the_first_of_its_own_receivers(job):
+    """Bandwidth and latency compare with code of their own: a fault in one of them proves nothing of the other."""
+    code, document, _, err = job.measure(2, "tcp", "--duration", "200ms", "--verify", "--inject-fault", -1)
+    assert code == 1 and len(document["records"]) == 2, err
+    for record in document["records"]:
+        assert [c["name"] for c in record["checks"] if not c["passed"]] == ["data"] and not record["metrics"], record["params"]
+
+
+def test_a_sender_that_receives_in_another_point_spoils_that(job):
+    code, document, _, err = job.measure(2, "tcp", "--duration", "200ms", "--verify", "--inject-fault", 0)
+    assert code == 1, err
+    assert [[c["passed"] for c in r["checks"]] for r in document["records"]] == [[True], [False, True]]
+
+
 def test_every_directed_pair_once(job):
     code, document, out, err = job.measure(3, "tcp", "--duration", "200ms", "--schedule", "shift",
                                            "--streams", 1, "--test", "bandwidth")
@@ -71,6 +106,22 @@ def test_every_directed_pair_once(job):
 
 
 LOCATE = ("locate", "--backend", "mpi", "--between", "rank", "--mode", "full", "--tolerance", 0.9)
+
+
+def available_bytes():
+    with open("/proc/meminfo") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+
+
+# With 1 GiB a message: 16 messages of an end over MPI, 8 over TCP.
+@pytest.mark.parametrize("backend, messages", [("mpi", 16), ("tcp", 8)])
+def test_messages_larger_than_the_memory_are_refused_before_they_are_made(job, backend, messages):
+    needed = 4 * messages << 30
+    if needed < 0.8 * available_bytes():
+        pytest.skip("this host has the memory")
+    code, out, err = job.run(4, "locate", "--backend", backend, "--between", "rank", "--two-way", "--size", "1G")
+    assert code == 2, out + err
+    assert "the messages of 4 rank(s) on" in err and f"need {needed / 2**30:.1f} GiB" in err and "next: a smaller --size" in err
 
 
 def test_a_round_that_takes_longer_than_the_stall_is_no_hang(job):

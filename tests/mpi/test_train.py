@@ -125,6 +125,12 @@ def test_a_slow_rank_is_named_although_all_steps_take_equally_long(job):
     assert "tokens_per_second" in {m["name"] for m in record["metrics"]}  # a finding: the numbers stand
 
 
+def test_a_slow_rank_is_no_fault_where_nobody_looks_for_one(job):
+    """Of ranks that share cores one waits while another computes."""
+    code, _, err = job.run(len(os.sched_getaffinity(0)) + 1, "train", "--steps", 2, "--warm-up-steps", 0, "--threads", 1, "--inject-fault", "slow@1")
+    assert code == 2 and "ranks share cores, so no slow rank is looked for; next: fewer ranks on a host" in " ".join(err.split()), err
+
+
 def test_ranks_that_cannot_share_the_work_are_told_before_anything_is_computed(job):
     code, _, err = job.run(3, *TINY, "--tp", "2")
     assert code == 2 and "3 ranks are no multiple of --tp 2 × --pp 1" in err

@@ -118,12 +118,19 @@ std::string only_host(const RankMap& place, In in) {
   return host ? place.hosts[static_cast<size_t>(*host)] : "";
 }
 
+// Most programs call MPI_COMM_WORLD, and libraries are at their best there:
+// docs/design/decisions/0152.
+Group whole_world(const RankMap& place) {
+  if (place.host_of_rank.size() == 1) return {};  // MPI may not have been started
+  return {.comm = GroupComm(mpi::Communicator::world())};
+}
+
 }  // namespace
 
 std::vector<Group> make_groups(const RankMap& place, int rank, const std::string& split) {
   std::vector<Group> out;
   if (!is_grid(split)) {
-    out.push_back(make_group(place, rank, split));
+    out.push_back(split.empty() ? whole_world(place) : make_group(place, rank, split));
     return out;
   }
   Problems problems;

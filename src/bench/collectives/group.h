@@ -66,7 +66,8 @@ std::string group_name(const RankMap& place, int group, const std::string& split
 Group make_group(const RankMap& place, int rank, const std::string& split);
 
 // Collective. The groups in which this process measures at the same time: one, or one of each
-// dimension of a grid. The split has passed check_split().
+// dimension of a grid. Without a split that one is MPI_COMM_WORLD itself. The split has passed
+// check_split().
 std::vector<Group> make_groups(const RankMap& place, int rank, const std::string& split);
 
 }  // namespace cb

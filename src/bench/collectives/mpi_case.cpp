@@ -105,7 +105,7 @@ Record measure_grid(Context& context, const Params& params, const std::vector<Mp
     lanes.push_back({lane.group.comm, *calls.back(), lane.points[i]});
   }
   const std::vector<PointResult> results = measure_lanes(
-      context, lanes, [&](std::span<double> seconds) { run_together(together, seconds); });
+      context, lanes, [&](std::span<double> seconds) { return run_together(together, seconds); });
   const PointResult joined = joined_lanes(results);
   Record record = begin_mpi_record(context, params, grid.front().points[i], joined);
   std::vector<LaneFigures> figures;

@@ -125,8 +125,7 @@ class PointMeasurement {
     // Ping-pong keeps its pair in step by itself; a barrier would only disturb other pairs.
     const bool pingpong = point_.collective == Collective::pingpong;
     if (!pingpong) barrier();
-    const double start = monotonic_seconds();
-    run_(seconds_);
+    const double start = run_(seconds_);
     if (verified) verify(said("coll.timed", timed_));
     size_t place = 0;
     spans.add(place, start);
@@ -163,6 +162,7 @@ RunLanes alone(CollectiveCall& call) {
     const double start = monotonic_seconds();
     call.run();
     seconds[0] = (monotonic_seconds() - start) / call.calls();
+    return start;
   };
 }
 

@@ -56,9 +56,9 @@ struct CollectiveLane {
   const CollectivePoint& point;
 };
 
-// Makes the calls of all lanes at the same time, and writes how long after its beginning each was
-// done, in seconds of one call.
-using RunLanes = std::function<void(std::span<double> seconds)>;
+// Makes the calls of all lanes at the same time, writes how long after its beginning each was done,
+// in seconds of one call, and returns when it began, in monotonic seconds.
+using RunLanes = std::function<double(std::span<double> seconds)>;
 
 // Collective over all ranks. measure_point() for several groups at the same time: a result for
 // each lane. Every lane is checked element for element; wrong data in one spoils the figures of

@@ -178,8 +178,9 @@ void add_check(Record& record, const Context& context, const StreamPhase& phase,
               .limit = 0,
               .entity = record.entity({context.place.host, phase.kind, phase.id})};
   if (e.wrong > 0)
-    check.detail = said("memory.wrong_elements", context.who(), e.wrong, 3 * share.elements,
-                        fmt::format("{}", e.array), e.first, fmt::format("{}", e.found));
+    check.detail = said("memory.wrong_of_elements", context.who(), e.wrong, 3 * share.elements,
+                        fmt::format("{}[{}]", e.array, e.first), fmt::format("{}", e.found),
+                        fmt::format("{}", e.expected));
   record.checks.push_back(std::move(check));
 }
 
@@ -230,6 +231,7 @@ std::vector<Record> measure_stream(Context& context, const Params& params, const
     }
   }
   for (Record& r : records) {
+    if (cores.oversubscribed) r.notes.push_back(said("gemm.crowded"));
     if (params.has("size") && params.integer("size") < 4 * cores.machine.llc_bytes)
       r.notes.push_back(said("memory.small_arrays", format_size(cores.machine.llc_bytes)));
   }
@@ -261,11 +263,13 @@ void chase(Context& context, Record& record, const StreamPhase& place, int64_t b
   if (plants_fault(context, record.params)) set.spoil();
   const uint64_t length = set.cycle_length();  // also brings the set into the caches it fits
   context.watchdog.progress();
-  record.checks.push_back({.name = "cycle",
-                           .passed = length == set.lines(),
-                           .value = static_cast<double>(length),
-                           .limit = static_cast<double>(set.lines()),
-                           .entity = entity});
+  Check check{.name = "cycle",
+              .passed = length == set.lines(),
+              .value = static_cast<double>(length),
+              .limit = static_cast<double>(set.lines()),
+              .entity = entity};
+  if (!check.passed) check.detail = said("memory.cycle_broken", context.who(), length, set.lines());
+  record.checks.push_back(std::move(check));
   if (length != set.lines()) return;
   SamplePlan plan{.warm_up_seconds = 0.2, .together = false};
   plan.stop.max_seconds = 0.5;
@@ -297,9 +301,24 @@ std::vector<int64_t> chase_sizes(const Params& params) {
   return sizes_of(params, 4096, int64_t{1} << 30);
 }
 
+// Every rank has arrays for STREAM; the latency is measured by the first rank of each host.
+std::vector<int> measuring_ranks(const Context& context, const Params& params) {
+  const std::vector<std::string> ops = params.texts("op");
+  const bool streams = std::ranges::any_of(ops, [](const auto& op) { return op != "latency"; });
+  const std::vector<int>& hosts = context.place.host_of_rank;
+  std::vector<int> out;
+  for (auto rank = hosts.begin(); rank != hosts.end(); ++rank) {
+    if (streams || std::find(hosts.begin(), rank, *rank) == rank)
+      out.push_back(static_cast<int>(rank - hosts.begin()));
+  }
+  return out;
+}
+
 std::vector<Record> run(Context& context, const Params& params) {
   const std::vector<int64_t> sizes = chase_sizes(params);  // bad ones before anything is measured
-  require_faulty_rank(context, params);
+  if (params.has("inject-fault"))
+    require_faulty_rank_among(context, params, measuring_ranks(context, params),
+                              "fault.measures_nothing");
   const RankCores cores = cores_of_rank(context.comm, context.place);
   const StreamPlan plan = plan_of(context, params);
   std::vector<PointName> names;

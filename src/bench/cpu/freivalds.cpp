@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,6 +30,32 @@ double read(uint16_t v) { return static_cast<double>(from_bf16(v)); }
 uint64_t read(int8_t v) { return static_cast<uint64_t>(static_cast<int64_t>(v)); }
 uint64_t read(int32_t v) { return static_cast<uint64_t>(static_cast<int64_t>(v)); }
 
+template <typename Sum>
+struct PlainSum {
+  Sum sum{};
+  void add(Sum v) { sum += v; }
+  Sum value() const { return sum; }
+};
+// Adds up what each addition rounds away too: TwoSum of Knuth, Sum2 of Ogita, Rump and Oishi (SIAM
+// J. Sci. Comput. 26, 2005). Doubles that are added up plainly lose in proportion to N, and the
+// limit of a product in fp64 grows with √(N·K): wide and shallow ones would be called wrong.
+struct CompensatedSum {
+  double sum = 0;
+  double lost = 0;
+  void add(double v) {
+    const double next = sum + v, added = next - sum;
+    lost += (sum - (next - added)) + (v - added);
+    sum = next;
+  }
+  double value() const { return sum + lost; }
+};
+template <typename Element, typename Sum>
+using SumOf = std::conditional_t<std::is_same_v<Element, double>, CompensatedSum, PlainSum<Sum>>;
+
+// Units of roundoff, in fp64, of a row's value: B·x and both sides are rounded to be stored. Beside
+// the limit only where x lies along B, and that has all rows of a shallow product alike.
+constexpr double kOwnRounding = 4;
+
 // y = M·x. M has `rows` rows and `columns` columns.
 template <typename Element, typename Sum>
 std::vector<Sum> times(const void* matrix, int64_t rows, int64_t columns, const std::vector<Sum>& x,
@@ -38,13 +65,13 @@ std::vector<Sum> times(const void* matrix, int64_t rows, int64_t columns, const 
     const Range mine = share_of_items(y.size(), team.size(), index);
     for (size_t i = mine.begin; i < mine.end; ++i) {
       const Element* row = static_cast<const Element*>(matrix) + i * static_cast<size_t>(columns);
-      Sum sum[4] = {};  // four chains: a single one would wait for each addition
+      SumOf<Element, Sum> sum[4] = {};  // four chains: a single one would wait for each addition
       size_t j = 0;
       for (; j + 4 <= x.size(); j += 4) {
-        for (size_t l = 0; l < 4; ++l) sum[l] += read(row[j + l]) * x[j + l];
+        for (size_t l = 0; l < 4; ++l) sum[l].add(read(row[j + l]) * x[j + l]);
       }
-      for (; j < x.size(); ++j) sum[0] += read(row[j]) * x[j];
-      y[i] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      for (; j < x.size(); ++j) sum[0].add(read(row[j]) * x[j]);
+      y[i] = (sum[0].value() + sum[1].value()) + (sum[2].value() + sum[3].value());
     }
   });
   return y;
@@ -91,10 +118,14 @@ ProductCheck check_floats(const GemmData& d, uint64_t seed, int vectors, Team& t
   double worst = -1;
   compare_rows<In, Out, FloatVector>(
       d, seed, vectors, team, [&](double left, double right, size_t row) {
-        double difference = std::abs(left - right);
-        if (std::isnan(difference)) difference = std::numeric_limits<double>::infinity();
-        const double limit = freivalds_limit(d.type(), std::sqrt(rows[row]), std::sqrt(b));
-        const double share = difference == 0 ? 0 : difference / limit;
+        constexpr double kInfinite = std::numeric_limits<double>::infinity();
+        const double apart = std::abs(left - right);
+        const double difference = std::isfinite(apart) ? apart : kInfinite;
+        const double limit = freivalds_limit(d.type(), std::sqrt(rows[row]), std::sqrt(b)) +
+                             kOwnRounding * 0x1p-53 * std::abs(right);
+        const double share = difference == 0           ? 0
+                             : difference == kInfinite ? kInfinite
+                                                       : difference / limit;
         if (share <= worst) return;
         worst = share;
         out = {share <= 1, difference, limit};

@@ -179,10 +179,15 @@ void GemmData::poison() {
   }
 }
 
-// Flips the highest bit of a float's exponent, or bit 30 of an int32: no rounding explains it.
+// Makes the seven highest bits of a float's exponent ones, so that it is above 2^126 or no number,
+// or flips bit 30 of an int32: no rounding explains it, whatever the element was.
 void GemmData::spoil() {
   const auto middle = static_cast<size_t>(shape_.m / 2 * shape_.n + shape_.n / 2);
-  c_[(middle + 1) * sum_bytes(type_) - 1] ^= 0x40;
+  auto& highest = c_[(middle + 1) * sum_bytes(type_) - 1];
+  if (type_ == GemmType::int8)
+    highest ^= 0x40;
+  else
+    highest |= 0x7f;
 }
 
 Opened open_host_gemm(const std::string& library, const std::string& core, GemmType type,

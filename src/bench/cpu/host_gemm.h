@@ -52,7 +52,7 @@ class GemmData {
   // Fills C with a value that no product gives (NaN, -2^31), so that an element that was never
   // written is found.
   void poison();
-  // Flips a high bit of the element in the middle of C.
+  // Makes the element in the middle of C wrong by more than any rounding does.
   void spoil();
 
  private:

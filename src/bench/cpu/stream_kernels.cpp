@@ -25,6 +25,7 @@ void check_array(char name, const double* values, size_t count, double expected,
       out.first = i;
       out.array = name;
       out.found = values[i];
+      out.expected = expected;
     }
   }
 }

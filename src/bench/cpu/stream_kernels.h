@@ -54,6 +54,7 @@ struct StreamErrors {
   size_t first = 0;  // index of the first wrong element, if any
   char array = ' ';  // 'a', 'b' or 'c'
   double found = 0;
+  double expected = 0;
   double largest_relative_error = 0;  // infinity if an element is not a number
 };
 StreamErrors verify(const StreamArrays& arrays, const StreamValues& expected);

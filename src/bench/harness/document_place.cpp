@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/document_lines.h"
 #include "core/error.h"
+#include "core/standard_output.h"
 #include "sys/inventory/inventory.h"
 
 namespace cb {
@@ -31,7 +32,7 @@ constexpr size_t kPieceOfPipe = 4096;
 
 void wait_until_taken(double end) {
   for (;;) {
-    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    pollfd out{document_output(), POLLOUT, 0};
     const double left = end - monotonic_seconds();
     if (left <= 0) fail_to_send(fmt::format("it took nothing for {} s", kTakenWithin));
     const int ready = ::poll(&out, 1, static_cast<int>(left * 1000) + 1);
@@ -43,7 +44,8 @@ void wait_until_taken(double end) {
 void send_bytes(std::string_view bytes) {
   while (!bytes.empty()) {
     wait_until_taken(monotonic_seconds() + kTakenWithin);
-    const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), std::min(bytes.size(), kPieceOfPipe));
+    const ssize_t n =
+        ::write(document_output(), bytes.data(), std::min(bytes.size(), kPieceOfPipe));
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) fail_to_send(std::strerror(errno));
     bytes.remove_prefix(static_cast<size_t>(n));

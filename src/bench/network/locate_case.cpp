@@ -12,6 +12,7 @@
 #include "bench/network/leaves.h"
 #include "bench/network/pairs/findings.h"
 #include "bench/network/pairs/groups.h"
+#include "bench/network/pairs/room.h"
 #include "bench/network/pairs/transports.h"
 #include "core/param_builder.h"
 #include "core/units.h"
@@ -138,6 +139,7 @@ class Search {
   }
 
   void run(Record& record) {
+    require_memory_of_messages();
     compare_groups(record, ranks_of_hosts(context_.place));
     compare_groups(record, ranks_of_rails(context_.place));
     const std::vector<Round> rounds = schedule();
@@ -198,11 +200,25 @@ class Search {
     names_.leaves = std::move(leaves.names);
   }
 
+  // Groups take all ranks of a host, whatever the units are. No rank is in two pairs of a round.
+  void require_memory_of_messages() const {
+    const bool all_ranks = params_.text("between") == "rank" ||
+                           not_compared(ranks_of_hosts(context_.place)).empty() ||
+                           not_compared(ranks_of_rails(context_.place)).empty();
+    const uint64_t bytes = transport_.host_memory(
+        {.two_way = plan_.two_way, .measure = measure_, .bytes = plan_.bytes});
+    require_room(context_, bytes * static_cast<uint64_t>(rails_),
+                 all_ranks ? context_.place.local_size : 1);
+  }
+
+  Said not_compared(const RankGroups& ranks) const {
+    if (measure_ == PairMeasure::latency) return said("locate.only_bandwidth");
+    return transport_.ranks_have_own_ways() ? ranks.not_compared : said("locate.shared_ways");
+  }
+
   // Before the pairs of hosts: what is slow inside a host needs no other host to be seen.
   void compare_groups(Record& record, const RankGroups& ranks) {
-    Said why = ranks.not_compared;
-    if (!transport_.ranks_have_own_ways()) why = said("locate.shared_ways");
-    if (measure_ == PairMeasure::latency) why = said("locate.only_bandwidth");
+    const Said why = not_compared(ranks);
     if (!why.empty()) {
       record.facts[ranks.fact] = said("locate.not_compared", why);
       return;

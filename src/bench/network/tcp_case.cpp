@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "bench/network/leaves.h"
 #include "bench/network/measure.h"
@@ -72,7 +73,8 @@ CaseInfo describe() {
                 .checks = {"data"},
                 .brief = {{"duration", {"200ms"}}, {"repetitions", {"1"}}},
                 .point_seconds = 2,
-                .blind = {{"verify", {"false"}, said("fault.no_verify")}}},
+                .blind = {{"verify", {"false"}, said("fault.no_verify")}},
+                .at = std::to_string(kFirstAble)},
       .transport = TransportSide::tcp,
       .label_params = {"streams", "loss"},
   };
@@ -159,7 +161,15 @@ std::vector<Record> run(Context& context, const Params& params) {
   tcp::Setup setup = tcp::set_up(context, params.texts("interface"));
   net::assign_leaves(context, params, setup.nodes);
   net::require_schedules(params, setup.nodes, setup.rail_count());
-  const std::vector<tcp::Point> points = tcp::plan(params, context.comm.rank());
+  std::vector<tcp::Point> points = tcp::plan(params);
+  if (params.has("inject-fault")) {
+    const auto able = [&](const std::vector<tcp::Point>& of) {
+      return net::receiving_ranks(tcp::arrivals(of), setup.nodes, setup.rail_count());
+    };
+    require_faulty_rank_among(context, params, able(points), "fault.receives_nothing");
+    for (tcp::Point& point : points)
+      point.spec.corrupt = plants_fault_among(context, params, able({point}));
+  }
   KeptShares kept;
   return run_points(context, "tcp", points, name_of_point, [&](const tcp::Point& point) {
     Record record = measure(context, setup, point);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bench/cases.h"
+#include "bench/harness/fault.h"
 #include "bench/harness/points.h"
 #include "bench/network/leaves.h"
 #include "bench/network/measure.h"
@@ -57,7 +58,8 @@ CaseInfo describe() {
                 .checks = {"data"},
                 .brief = {{"duration", {"100ms"}}, {"repetitions", {"1"}}},
                 .point_seconds = 2,
-                .blind = {{"verify", {"false"}, said("fault.no_verify")}}},
+                .blind = {{"verify", {"false"}, said("fault.no_verify")}},
+                .at = std::to_string(kFirstAble)},
       .transport = TransportSide::rdma,
       .label_params = {"op", "size"},
   };
@@ -114,7 +116,7 @@ Record measure(Context& context, const verbs::Setup& setup, const verbs::Point& 
 }
 
 std::vector<Record> run(Context& context, const Params& params) {
-  const std::vector<verbs::Point> points = verbs::plan(params, context.comm.rank());
+  std::vector<verbs::Point> points = verbs::plan(params);
   verbs::Setup setup = verbs::set_up(context, params.texts("rails"));
   if (!setup.skip.empty()) return {skipped(params, setup.skip)};
   net::assign_leaves(context, params, setup.nodes);
@@ -123,6 +125,14 @@ std::vector<Record> run(Context& context, const Params& params) {
     if (!reason.empty()) return {skipped(params, reason)};
   }
   net::require_schedules(params, setup.nodes, setup.rail_count());
+  if (params.has("inject-fault")) {
+    const auto able = [&](const std::vector<verbs::Point>& of) {
+      return net::receiving_ranks(verbs::arrivals(of), setup.nodes, setup.rail_count());
+    };
+    require_faulty_rank_among(context, params, able(points), "fault.receives_nothing");
+    for (verbs::Point& point : points)
+      point.spec.corrupt = plants_fault_among(context, params, able({point}));
+  }
   verbs::require_supported(context, setup, points);
   return run_points(context, "verbs", points, name_of_verb,
                     [&](const verbs::Point& point) { return measure(context, setup, point); });

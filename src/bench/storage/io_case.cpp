@@ -193,10 +193,12 @@ CaseInfo describe() {
                 .checks = {"data"},
                 .brief = {{"duration", {"1s"}}, {"warm-up", {"0s"}}, {"steady", {"false"}}},
                 .point_seconds = 3,
+                // The files of metadata are read whatever the engine.
                 .blind = {{"file", {}, said("fault.foreign_file")},
-                          {"engine", {"null"}, said("fault.no_io")},
                           {"dry-run", {"true"}, said("fault.no_io")},
-                          {"clean", {}, said("fault.no_io")}}},
+                          {"clean", {}, said("fault.no_io")},
+                          {"workload", {"metadata"}, {}},
+                          {"engine", {"null"}, said("fault.no_io")}}},
   };
 }
 

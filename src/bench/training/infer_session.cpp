@@ -34,7 +34,8 @@ double cache_limit(const Shape& s, bool bf16) {
   constexpr double kToSpare = 3;
   const auto layers = static_cast<double>(s.layers);
   if (bf16) return kToSpare * 0x1p-8 * std::sqrt((5 * layers + 1) / 3);
-  const auto longest = static_cast<double>(std::max(s.hidden, s.feed_forward));
+  const auto longest =
+      static_cast<double>(std::max({s.hidden, s.feed_forward, s.heads * s.head_dim}));
   return 2 * 0x1p-24 * std::sqrt(longest) * (layers + 1);
 }
 

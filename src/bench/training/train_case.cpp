@@ -157,6 +157,12 @@ struct HostMeans {
   bool crowded;  // on any host
 };
 
+// On every rank alike.
+void require_fault_is_looked_for(const Options& o, bool crowded) {
+  if (o.fault.kind == Fault::Kind::slow && crowded)
+    throw UsageError("clusterbench train", "--inject-fault", said("train.crowded_no_straggler"));
+}
+
 Record measure_training(const TrainingGroup& group, HostMeans& means) {
   Context& context = group.context;
   const Options& o = group.options;
@@ -204,6 +210,7 @@ std::vector<Record> run(Context& context, const Params& params) {
   const Options options = options_of(params, context.comm.size());
   TrainingJob job{params, options, scaling_points(params, options, context.place)};
   HostMeans means(context, params);
+  require_fault_is_looked_for(options, means.crowded);
   job.crowded = means.crowded;
   return train_groups(context, job,
                       [&](const TrainingGroup& group) { return measure_training(group, means); });

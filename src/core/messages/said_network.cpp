@@ -144,6 +144,8 @@ constexpr TextRow kSaidNetwork[] = {
     {"coll.library_rank", "NCCL rank {0}: {1}", "NCCL 进程 {0}：{1}"},
     {"locate.wrong_data", "wrong data from rank {0}: byte {1}: {2}", "来自进程 {0} 的数据错误：第 {1} 字节：{2}"},
     {"verbs.no_usable_gpu", "{0}; next: use --memory host, or look at nvidia-smi", "{0}；下一步：使用 --memory host，或查看 nvidia-smi"},
+    {"verbs.no_library", "libibverbs cannot be opened: {0}; next: install it on this host (rdma-core, libibverbs1), or name the file in {1}", "无法打开 libibverbs：{0}；下一步：在本机安装（rdma-core、libibverbs1），或用 {1} 指定该文件"},
+    {"verbs.not_one", "{0} has no {1}: it is no libibverbs", "{0} 没有 {1}：不是 libibverbs"},
     {"verbs.no_device_seen", "CUDA sees no device; next: use --memory host", "CUDA 未发现设备；下一步：使用 --memory host"},
     {"kv.wrong_pages", "{0}: transfer {1}: {2}; {3} page(s) wrong at the receiver; next: tcp or verbs between these two, bandwidth on the receiver", "{0}：第 {1} 次传输：{2}；接收端共 {3} 页错误；下一步：在二者之间运行 tcp 或 verbs，并在接收端运行 bandwidth"},
     {"kv.wrong_source", "{0}: transfer {1}: {2}; {3} page(s) wrong at the sender, whose memory has changed them; next: bandwidth and gemm on the sender", "{0}：第 {1} 次传输：{2}；发送端内存中共 {3} 页被改变；下一步：在发送端运行 bandwidth 和 gemm"},

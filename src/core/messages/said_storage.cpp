@@ -122,6 +122,7 @@ constexpr TextRow kSaidStorage[] = {
     {"io.no_inodes.one", "{1} has {2} inodes free, but {0} rank needs {3}; next: remove files", "{1} 空闲 inode {2} 个，{0} 个进程需要 {3} 个；下一步：删除文件"},
     {"io.no_inodes.many", "{1} has {2} inodes free, but {0} ranks need {3}; next: remove files", "{1} 空闲 inode {2} 个，{0} 个进程需要 {3} 个；下一步：删除文件"},
     {"io.failed_before", "a request failed at the queue depth before", "上一队列深度有请求失败"},
+    {"io.alone_failed", "the reading alone failed: there is nothing to compare with", "单独读取失败：没有可比较的对象"},
     {"io.kept", "kept {0}", "保留了 {0}"},
     {"io.from_rank_0", "by rank 0, for all ranks", "由 0 号进程为所有进程准备"},
     {"io.call_failed", "{0} of the file {1} failed: {2}; next: the directory of --dir, its file system and the kernel log", "{1} 的 {0} 失败：{2}；下一步：检查 --dir 目录、其文件系统与内核日志"},

@@ -86,6 +86,8 @@ constexpr TextRow kSaidTraining[] = {
     {"train.across_hosts", "ranks that share matrices are on several hosts: every layer waits for the network", "共享矩阵的进程分布在多台主机：每层都等待网络"},
     {"train.groups", "{0} group(s) at the same time, each of {1} rank(s) on {2} host(s)", "{0} 组同时进行，每组 {1} 个进程，在 {2} 台主机上"},
     {"train.step_batch", "{0} replica(s) × {1} micro-batch(es) × {2} sequence(s) of {3} tokens", "{0} 个副本 × {1} 个微批 × {2} 条序列，每条 {3} 个词元"},
+    {"infer.small_vocabulary", "{0} tokens at least: the logits of fewer cancel, and the check of the cache has nothing to compare with", "至少 {0} 个词元：更少时 logits 相互抵消，缓存检查无从比较"},
+    {"train.crowded_no_straggler", "ranks share cores, so no slow rank is looked for; next: fewer ranks on a host", "进程共用核心，因此不查找慢进程；下一步：减少每台主机的进程数"},
     {"train.scaling_crowded", "ranks share cores: one computes faster while others wait, so there is no scaling efficiency; next: fewer ranks on a host, or fewer --threads", "进程共用核心：一个等待时另一个算得更快，因此不给出扩展效率；下一步：减少每台主机的进程数，或减小 --threads"},
     {"train.scaling_no_base", "no {0}: level {1} has no numbers, with which it would be compared", "没有 {0}：作为比较基准的层级 {1} 没有数值"},
 };

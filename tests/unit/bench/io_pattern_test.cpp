@@ -60,6 +60,34 @@ TEST_CASE("every single flipped bit of a block is found, with its offset") {
   CHECK_FALSE(pattern.check(block, 4096, {Pattern::kPrepared}));
 }
 
+TEST_CASE("of the generations that a block may hold, the nearest tells what is wrong") {
+  const Pattern pattern({1, 99});
+  for (const unsigned generation : {Pattern::kPrepared, Pattern::kWritten}) {
+    auto block = filled(pattern, 4096, 1024, generation);
+    for (size_t at = 0; at < block.size(); ++at) {
+      block[at] ^= std::byte{0x10};
+      const auto wrong = pattern.check(block, 4096, {Pattern::kPrepared, Pattern::kWritten});
+      REQUIRE(wrong);
+      REQUIRE(wrong->damage == Damage::bit_flip);
+      REQUIRE(wrong->offset == 4096 + at / 8 * 8);
+      REQUIRE(wrong->what.text().starts_with("(bit flip) 1 bit differs"));
+      block[at] ^= std::byte{0x10};
+    }
+  }
+}
+
+TEST_CASE("a block with sectors of another write is torn, whichever generation the others are") {
+  const Pattern pattern({1, 99});
+  for (const unsigned generation : {Pattern::kPrepared, Pattern::kWritten}) {
+    auto block = filled(pattern, 0, 4096, generation);
+    pattern.fill(std::span(block).first(1024), 0, 7);
+    const auto wrong = pattern.check(block, 0, {Pattern::kPrepared, Pattern::kWritten});
+    REQUIRE(wrong);
+    CHECK(wrong->damage == Damage::torn);
+    CHECK(wrong->offset == 0);
+  }
+}
+
 TEST_CASE("misplaced, stale and missing data are told apart") {
   const Pattern pattern({1, 99});
   const auto other_place = filled(pattern, 8192, 4096);

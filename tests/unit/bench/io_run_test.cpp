@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bench/storage/io/directory.h"
+#include "bench/storage/io/measurement.h"
 #include "bench/storage/io/timer_pace.h"
 #include "sys/storage/slot_buffers.h"
 #include "sys/storage/uring.h"
@@ -128,6 +129,59 @@ TEST_CASE("one wrong byte in the file is found, with its offset, by both engines
     REQUIRE(read.wrong);
     CHECK(read.wrong->offset == at);
   }
+}
+
+TEST_CASE("a fault for which a mixed run had no read is planted where it is read back") {
+  const Pattern pattern({1, 5});
+  const Fd fd = scratch_file();
+  const FileView view{fd.get(), "scratch", &pattern, true};
+  go(job_for(Order::sequential, 0, Pattern::kPrepared), view, Engine::threads);
+  Job mixed = job_for(Order::random, 1, Pattern::kWritten);
+  mixed.file_bytes = 8 * 4096;  // none of the eight requests is a read
+  mixed.faulty = true;
+  for (const Engine engine : engines()) {
+    const RunResult run = go(mixed, view, engine);
+    REQUIRE(run.of(Direction::read).ios == 0);
+    CHECK_FALSE(run.wrong);
+    CHECK(run.fault_left);
+    const CancelToken cancel;
+    const auto back = [&](bool spoil_first) {
+      return read_back(
+          mixed, view, run.issued, 1, cancel, [](double) {}, spoil_first);
+    };
+    CHECK_FALSE(back(false).wrong);
+    const ReadBack spoilt = back(true);
+    REQUIRE(spoilt.wrong);
+    CHECK(spoilt.blocks_checked == 1);
+    CHECK(spoilt.wrong->damage == Damage::bit_flip);
+  }
+}
+
+TEST_CASE("a fault that was planted as a block was read or written is not left") {
+  const Pattern pattern({1, 5});
+  for (const Engine engine : engines()) {
+    for (const int read_percent : {100, 50, 0}) {
+      const Fd fd = scratch_file();
+      const FileView view{fd.get(), "scratch", &pattern, true};
+      go(job_for(Order::sequential, 0, Pattern::kPrepared), view, engine);
+      Job job = job_for(Order::random, read_percent, Pattern::kWritten);
+      CHECK_FALSE(go(job, view, engine).fault_left);  // none was asked for
+      go(job_for(Order::sequential, 0, Pattern::kPrepared), view, engine);
+      job.faulty = true;
+      const RunResult run = go(job, view, engine);
+      CHECK_FALSE(run.fault_left);
+      CHECK(run.wrong.has_value() == (read_percent > 0));
+    }
+  }
+}
+
+TEST_CASE("a fault that found no block at all is an error: it says nothing of the check") {
+  Measurement m;
+  CHECK_NOTHROW(require_planted(m));
+  m.run.fault_left = true;
+  CHECK_THROWS_WITH_AS(require_planted(m), doctest::Contains("the fault was not planted"), Error);
+  m.read_back.blocks_checked = 1;
+  CHECK_NOTHROW(require_planted(m));
 }
 
 TEST_CASE("a mixed run reads and writes, and what it wrote reads back as written") {

@@ -65,6 +65,21 @@ Spec short_spec() {
 
 }  // namespace
 
+TEST_CASE("a fault can be planted where data arrives in one of the points") {
+  const RankMap place{.host = "n", .hosts = {"n"}, .host_of_rank = {0, 0, 0}};
+  const auto receiving = [&](const GivenParams& given) {
+    Problems problems;
+    const auto points = tcp::plan(resolve_params(tcp::params(), given, problems));
+    REQUIRE(problems.empty());
+    return net::receiving_ranks(tcp::arrivals(points), net::nodes_of(place), 1);
+  };
+  using Ranks = std::vector<int>;
+  CHECK(receiving({{"test", {"bandwidth"}}}) == Ranks{1});
+  CHECK(receiving({{"test", {"bandwidth"}}, {"direction", {"two-way"}}}) == Ranks{0, 1});
+  CHECK(receiving({{"test", {"latency"}}}) == Ranks{0, 1});
+  CHECK(receiving({{"test", {"bandwidth"}}, {"schedule", {"pair,incast"}}}) == Ranks{0, 1});
+}
+
 TEST_CASE("A stream's payload is known byte by byte from any position") {
   std::vector<std::byte> whole(1000), part(101);
   fill_stream(whole, 0, 7);
@@ -351,8 +366,7 @@ TEST_CASE("One point per test, direction, number of streams and size") {
   const auto points = plan(resolve({{"direction", {"one-way,two-way"}},
                                     {"streams", {"1,8"}},
                                     {"min-size", {"64"}},
-                                    {"max-size", {"1K"}}}),
-                           0);
+                                    {"max-size", {"1K"}}}));
   REQUIRE(problems.empty());
   CHECK(points.size() == 2 * 2 * 3 + 3);
   CHECK(points.back().spec.latency);
@@ -360,7 +374,7 @@ TEST_CASE("One point per test, direction, number of streams and size") {
   CHECK(points.back().spec.streams == 1);
   CHECK_FALSE(points.back().params.has("direction"));
 
-  const auto lossy = plan(resolve({{"loss", {"0,1e-3"}}}), 0);
+  const auto lossy = plan(resolve({{"loss", {"0,1e-3"}}}));
   REQUIRE(problems.empty());
   REQUIRE(lossy.size() == 3);
   CHECK(lossy[0].spec.loss == 0);

@@ -44,8 +44,7 @@ TEST_CASE("atomics are 8 bytes, latency is one-way over one queue pair") {
   const auto points = verbs::plan(resolved({{"op", {"write,fetch_add"}},
                                             {"direction", {"one-way,two-way"}},
                                             {"size", {"64,4K"}},
-                                            {"qps", {"1,4"}}}),
-                                  0);
+                                            {"qps", {"1,4"}}}));
   size_t latency = 0;
   for (const auto& p : points) {
     if (p.spec.verb == verbs::Verb::fetch_add) CHECK(p.spec.bytes == 8);
@@ -62,7 +61,7 @@ TEST_CASE("atomics are 8 bytes, latency is one-way over one queue pair") {
 
 TEST_CASE("services have the operations that they have") {
   const auto points = verbs::plan(
-      resolved({{"op", {"write,read,send"}}, {"service", {"rc,uc,ud"}}, {"test", {"latency"}}}), 0);
+      resolved({{"op", {"write,read,send"}}, {"service", {"rc,uc,ud"}}, {"test", {"latency"}}}));
   CHECK(points.size() == 3 + 2 + 1);
   CHECK(refused({{"op", {"read"}}, {"service", {"uc"}}}).find("need rc") != std::string::npos);
   CHECK(refused({{"mtu", {"1500"}}}).find("--mtu") != std::string::npos);
@@ -74,17 +73,41 @@ TEST_CASE("a sweep") {
   const auto points = verbs::plan(resolved({{"test", {"bandwidth"}},
                                             {"min-size", {"64"}},
                                             {"max-size", {"4K"}},
-                                            {"step-factor", {"8"}}}),
-                                  0);
+                                            {"step-factor", {"8"}}}));
   std::vector<uint64_t> sizes;
   for (const auto& p : points) sizes.push_back(p.spec.bytes);
   CHECK(sizes == std::vector<uint64_t>{64, 512, 4096});
 }
 
-TEST_CASE("only the rank that is told to spoils what it receives") {
-  const Params p = resolved({{"inject-fault", {"3"}}});
-  CHECK(verbs::plan(p, 3)[0].spec.corrupt);
-  CHECK_FALSE(verbs::plan(p, 2)[0].spec.corrupt);
+TEST_CASE("a fault can be planted where data arrives in one of the points") {
+  const auto receiving = [](GivenParams given) {
+    const RankMap place{.host = "n0", .hosts = {"n0", "n1", "n2"}, .host_of_rank = {0, 0, 1, 1, 2}};
+    const auto points = verbs::plan(resolved(std::move(given)));
+    return net::receiving_ranks(verbs::arrivals(points), net::nodes_of(place), 2);
+  };
+  using Ranks = std::vector<int>;
+  const GivenParams bandwidth{{"test", {"bandwidth"}}};
+  const auto with = [&](const char* name, const char* value) {
+    GivenParams out = bandwidth;
+    out[name] = {value};
+    return out;
+  };
+  // Of three hosts the third has no partner; each rank serves a rail.
+  CHECK(receiving(bandwidth) == Ranks{2, 3});
+  CHECK(receiving(with("op", "send")) == Ranks{2, 3});
+  CHECK(receiving(with("op", "fetch_add")) == Ranks{2, 3});
+  CHECK(receiving(with("op", "read")) == Ranks{0, 1});
+  CHECK(receiving(with("op", "write,read")) == Ranks{0, 1, 2, 3});
+  CHECK(receiving(with("direction", "two-way")) == Ranks{0, 1, 2, 3});
+  CHECK(receiving(with("schedule", "incast")) == Ranks{0, 1});
+  CHECK(receiving(with("schedule", "pair,one-to-many")) == Ranks{2, 3, 4});
+  CHECK(receiving({{"test", {"latency"}}}) == Ranks{0, 1, 2, 3});
+  CHECK(receiving({{"test", {"latency"}}, {"op", {"read"}}}) == Ranks{0, 1});
+  CHECK(receiving({{"test", {"latency"}}, {"op", {"compare_swap"}}}) == Ranks{2, 3});
+  // The only byte of such a message is the one that the receiver waits for: nobody compares it.
+  CHECK(receiving({{"test", {"latency"}}, {"size", {"1"}}}).empty());
+  CHECK(refused({{"verify", {"false"}}, {"inject-fault", {"0"}}}).find("nobody looks") !=
+        std::string::npos);
 }
 
 TEST_CASE("what a NIC cannot do is told by the options of the case that asks") {
@@ -324,8 +347,8 @@ TEST_CASE("several schedules: the points of each, in the order given") {
   const GivenParams one{{"test", {"bandwidth"}}, {"size", {"64,4K"}}, {"schedule", {"shift"}}};
   GivenParams two = one;
   two["schedule"] = {"incast,shift"};
-  const auto alone = verbs::plan(resolved(one), 0);
-  const auto both = verbs::plan(resolved(two), 0);
+  const auto alone = verbs::plan(resolved(one));
+  const auto both = verbs::plan(resolved(two));
   REQUIRE(alone.size() == 2);
   REQUIRE(both.size() == 4);
   CHECK(both[0].params.text("schedule") == "incast");

@@ -216,6 +216,35 @@ TEST_CASE("where nobody would look at spoilt data no fault is planted") {
   CHECK(why_no_fault(fault_step({}), i) == "it measures nothing");
 }
 
+TEST_CASE("what makes a check blind is compared as the case reads it") {
+  CaseInfo i = fault_case();
+  i.params.push_back({.name = "twin-every", .type = ParamType::integer, .default_text = "10"});
+  i.fault.blind = {{"twin-every", {"0"}, "no twin"},
+                   {"duration", {"1s"}, "too short"},
+                   {"size", {"1K"}, "too small"},
+                   {"unheard", {"0"}, "unheard"}};
+  const auto why = [&](GivenParams params) {
+    params.insert({"size", {"2K"}});
+    return why_no_fault(fault_step(std::move(params)), i);
+  };
+  CHECK_FALSE(why({}));
+  CHECK(why({{"twin-every", {"00"}}}) == "no twin");
+  CHECK_FALSE(why({{"twin-every", {"01"}}}));
+  CHECK_FALSE(why({{"twin-every", {"none"}}}));
+  CHECK(why({{"duration", {"1000ms"}}}) == "too short");
+  CHECK(why({{"size", {"4K,1024"}}}) == "too small");
+  CHECK_FALSE(why({{"unheard", {"0"}}}));
+}
+
+TEST_CASE("where a check looks in any case, nothing behind makes it blind") {
+  CaseInfo i = fault_case();
+  i.fault.blind = {
+      {"iterations", {}, "too few"}, {"mode", {"deep"}, {}}, {"verify", {"false"}, "nobody looks"}};
+  CHECK(why_no_fault(fault_step({{"verify", {"false"}}}), i) == "nobody looks");
+  CHECK_FALSE(why_no_fault(fault_step({{"verify", {"false"}}, {"mode", {"deep"}}}), i));
+  CHECK(why_no_fault(fault_step({{"iterations", {"5"}}, {"mode", {"deep"}}}), i) == "too few");
+}
+
 TEST_CASE("the time grows with the points of all lists") {
   const double one = proof_seconds(fault_step({{"size", {"1K"}}}), fault_case());
   CHECK(proof_seconds(fault_step({}), fault_case()) == one + 2);

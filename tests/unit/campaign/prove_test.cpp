@@ -1,6 +1,8 @@
 // run --prove: a short job with a planted fault for every job that is done.
 #include "campaign/prove.h"
 
+#include <algorithm>
+
 #include "campaign/command_line.h"
 #include "small_campaign.h"
 
@@ -19,9 +21,15 @@ struct ProvingCampaign : SmallCampaign {
     for (const char* job : {"002-rate@n1", "002-rate@n2", "003-all"}) lay_wrong(job, false);
   }
   // What the job with the fault writes: its check fails, unless it is blind.
+  Document wrong(const std::string& job) const {
+    Document d = document(job);
+    d.run.argv.insert(std::ranges::find(d.run.argv, "--json"), {"--inject-fault", "0"});
+    d.records[0].checks[0].passed = false;
+    return d;
+  }
   void lay_wrong(const std::string& job, bool blind, int attempt = 1,
                  const std::string& check = "data") const {
-    Document d = document(job);
+    Document d = wrong(job);
     d.records[0].checks[0].name = check;
     d.records[0].checks[0].passed = blind;
     lay_ready(job, attempt, to_json_text(d), blind ? 0 : 1);
@@ -98,6 +106,21 @@ TEST_CASE("what is proven stays so, byte by byte; what was changed is proven aga
   CHECK(c.proofs["rate"].size() == 2);
   CHECK(std::filesystem::exists(c.file("proofs/002-rate@n1+2.json")));
   CHECK_FALSE(std::filesystem::exists(c.file("proofs/002-rate@n2+2.json")));
+}
+
+TEST_CASE("a proof that does not count is made again") {
+  ProvingCampaign c;
+  Document other = c.wrong("002-rate@n1");
+  other.records[0].params.set("size", int64_t{4096});
+  c.lay_ready("002-rate@n1", 1, to_json_text(other), 1);
+  REQUIRE(c.prove());
+  c.lay_wrong("002-rate@n1", false, 2);
+  REQUIRE(c.prove());
+  CHECK_FALSE(c.kept["rate"]);
+  CHECK(c.of_n1().host == "n2");
+  CHECK(c.proofs["rate"].at(1).file == CampaignPaths::proof("002-rate@n1", 2));
+  REQUIRE(c.prove());
+  CHECK(c.kept["rate"]);
 }
 
 TEST_CASE("a check that does not see its fault is blind, and stays it") {

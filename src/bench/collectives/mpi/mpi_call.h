@@ -50,6 +50,6 @@ class MpiCall final : public CollectiveCall {
 };
 
 // Starts every call and looks at them in turn until all are done: seconds[i] is when calls[i] was.
-void run_together(std::span<MpiCall* const> calls, std::span<double> seconds);
+double run_together(std::span<MpiCall* const> calls, std::span<double> seconds);
 
 }  // namespace cb

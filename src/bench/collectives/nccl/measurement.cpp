@@ -110,7 +110,8 @@ Record Measurement::run_grid(size_t i) {
   const int times = calls_of(lanes_.front().points[i], [&] { run_together(together, 1, unused); });
   for (NcclCall* call : together) call->set_calls(times);
   const std::vector<PointResult> results = measure_lanes(
-      context_, parts, [&](std::span<double> seconds) { run_together(together, times, seconds); });
+      context_, parts,
+      [&](std::span<double> seconds) { return run_together(together, times, seconds); });
   const PointResult joined = joined_lanes(results);
   Record record =
       begin_collective_record(context_, "nccl", params_, lanes_.front().points[i], joined);

@@ -19,7 +19,7 @@ std::vector<Communicators*> comms_of(std::span<NcclCall* const> calls) {
 
 }  // namespace
 
-void run_together(std::span<NcclCall* const> calls, int times, std::span<double> seconds) {
+double run_together(std::span<NcclCall* const> calls, int times, std::span<double> seconds) {
   const std::vector<Communicators*> all = comms_of(calls);
   const double begun = monotonic_seconds();
   for (int t = 0; t < times; ++t) {
@@ -43,6 +43,7 @@ void run_together(std::span<NcclCall* const> calls, int times, std::span<double>
       all.front()->give_up(kWhatTogether);
     if (waited > 1e-3) sched_yield();
   }
+  return begun;
 }
 
 }  // namespace cb::nccl

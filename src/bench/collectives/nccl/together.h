@@ -10,6 +10,6 @@ namespace cb::nccl {
 // of each back to back. seconds[i] is how long one of calls[i] took, from the common beginning
 // until its devices were done with the last. All calls go into one group of the library, so that
 // every rank launches them in the same order.
-void run_together(std::span<NcclCall* const> calls, int times, std::span<double> seconds);
+double run_together(std::span<NcclCall* const> calls, int times, std::span<double> seconds);
 
 }  // namespace cb::nccl

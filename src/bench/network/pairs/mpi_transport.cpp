@@ -4,13 +4,14 @@
 // message are compared with what this message of this sender must hold.
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 #include <sched.h>
 
+#include "bench/network/pairs/room.h"
 #include "bench/network/pairs/transports.h"
 #include "core/clock.h"
 #include "core/stats.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr int kWindow = 8;          // messages in flight
 constexpr double kWarmShare = 0.1;  // share of the time that is not counted
 constexpr size_t kMaxSamples = 100000;
+constexpr double kReapSeconds = 0.02;  // for transfers that did not end in their round
 
 // The buffer and the request of one message.
 struct Slot {
@@ -113,14 +115,14 @@ class SendFlow final : public Flow {
 class ReceiveFlow final : public Flow {
  public:
   explicit ReceiveFlow(const Line& line) : line_(line), slots_(kWindow) {
-    for (Slot& s : slots_) {
-      s.memory.resize(line.bytes);
-      post(s);
-    }
+    for (Slot& s : slots_) s.memory.resize(line.bytes);
+    begun_ = monotonic_seconds();
+    for (Slot& s : slots_) post(s);  // where the sender was first, MPI copies its message here
   }
 
   // Completes slots in the order in which they were posted, which is the order of the messages.
   bool poll() override {
+    ++look_;
     for (int i = 0; i < kWindow; ++i) {
       Slot& s = slots_[oldest_];
       if (s.request == MPI_REQUEST_NULL) break;
@@ -141,12 +143,12 @@ class ReceiveFlow final : public Flow {
 
   PairFigure figure() const override {
     if (wrong_ > 0) return {std::nullopt, said("locate.wrong_messages", wrong_)};
-    if ((counted_ < 2 || last_ <= counted_from_) && received_ >= 2 && last_ > first_)
-      return {static_cast<double>((received_ - 1) * line_.bytes) / (last_ - first_)};
-    if (counted_ < 2 || last_ <= counted_from_)
-      return {std::nullopt,
-              said("locate.few_messages", received_, fmt::format("{:.2g}", line_.seconds))};
-    return {static_cast<double>(counted_ * line_.bytes) / (last_ - counted_from_)};
+    if (warm_.messages >= 2) return {rate_of(warm_)};
+    if (all_.messages >= 1) return {rate_of(all_)};
+    // All at one look: none was here before the receives.
+    if (received_ >= 2) return {rate_of({begun_, 0, received_})};
+    return {std::nullopt,
+            said("locate.few_messages", received_, fmt::format("{:.2g}", line_.seconds))};
   }
 
  private:
@@ -157,17 +159,32 @@ class ReceiveFlow final : public Flow {
                "MPI_Irecv");
   }
 
+  // Messages since one that began the time. Those that were found at the same look came before it,
+  // who knows when.
+  struct Span {
+    double from = 0;
+    uint64_t look = 0;
+    uint64_t messages = 0;
+  };
+
+  void count(Span& span, double now) const {
+    if (span.from == 0)
+      span = {now, look_, 0};
+    else if (look_ > span.look)
+      ++span.messages;
+  }
+
+  double rate_of(const Span& span) const {
+    return static_cast<double>(span.messages * line_.bytes) / (last_ - span.from);
+  }
+
   void take(Slot& s) {
     const double now = monotonic_seconds();
     if (!stamp_matches(s.memory, line_.seed_in, s.sequence)) ++wrong_;
-    if (first_ == 0) first_ = now;
     last_ = now;
     ++received_;
-    if (counted_from_ == 0) {
-      if (now - first_ >= kWarmShare * line_.seconds) counted_from_ = now;
-    } else {
-      ++counted_;
-    }
+    count(all_, now);
+    if (now - all_.from >= kWarmShare * line_.seconds) count(warm_, now);
     post(s);
   }
 
@@ -176,8 +193,9 @@ class ReceiveFlow final : public Flow {
   size_t oldest_ = 0;
   uint64_t next_ = 0;
   int ended_ = 0;
-  double first_ = 0, counted_from_ = 0, last_ = 0;
-  uint64_t received_ = 0, counted_ = 0, wrong_ = 0;
+  Span all_, warm_;  // from the first message on, and from the end of the warm-up
+  double begun_ = 0, last_ = 0;
+  uint64_t look_ = 0, received_ = 0, wrong_ = 0;
 };
 
 // Messages go to and fro. The sender times round trips; an empty message ends them and comes back
@@ -260,11 +278,14 @@ class PingPongFlow final : public Flow {
 
 class MpiTransport final : public PairTransport {
  public:
-  explicit MpiTransport(int rank) : rank_(rank) {}
+  explicit MpiTransport(Context& context)
+      : context_(context), rank_(context.comm.rank()), room_(room_for_messages(context.fs)) {}
   // Never frees the buffers of transfers that did not end: MPI may write to them while the process
   // lives.
   ~MpiTransport() override {
-    for (auto& flow : abandoned_) static_cast<void>(flow.release());
+    for (Transfer& transfer : abandoned_) {
+      for (auto& flow : transfer.flows) static_cast<void>(flow.release());
+    }
   }
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
@@ -273,18 +294,32 @@ class MpiTransport final : public PairTransport {
 
   bool ranks_have_own_ways() const override { return true; }
 
-  // MPI connects by itself with the first message, which is not counted.
-  void connect(std::span<const PairTask>, double) override { ++epoch_; }
+  uint64_t host_memory(const PairTask& task) const override {
+    const bool latency = task.measure == PairMeasure::latency;
+    const uint64_t slots = latency ? 2 : task.two_way ? 2 * kWindow : kWindow;
+    return slots * task.bytes;
+  }
+
+  // MPI connects by itself with the first message, which is not counted. Looks whether the host has
+  // memory for the round beside the transfers that did not end.
+  void connect(std::span<const PairTask> mine, double) override {
+    ++epoch_;
+    reap();
+    HeldMemory held{.unended = {}, .room = room_};
+    for (const Transfer& t : abandoned_) held.unended.push_back(t.unended);
+    for (const PairTask& task : mine) held.next_round += host_memory(task);
+    require_room_beside(context_, held);
+  }
 
   std::vector<PairFigure> run(std::span<const PairTask> mine, double deadline_seconds) override {
-    std::vector<std::vector<std::unique_ptr<Flow>>> flows;
-    for (const PairTask& task : mine) flows.push_back(flows_of(task));
+    std::vector<Transfer> transfers;
+    for (const PairTask& task : mine) transfers.push_back(transfer_of(task));
     const double end = monotonic_seconds() + deadline_seconds;
     std::vector<bool> done(mine.size());
     size_t left = mine.size();
     while (left > 0 && monotonic_seconds() < end) {
       for (size_t i = 0; i < mine.size(); ++i) {
-        if (done[i] || !poll(flows[i])) continue;
+        if (done[i] || !poll(transfers[i])) continue;
         done[i] = true;
         --left;
       }
@@ -293,20 +328,37 @@ class MpiTransport final : public PairTransport {
     std::vector<PairFigure> out;
     for (size_t i = 0; i < mine.size(); ++i) {
       out.push_back(done[i]
-                        ? figure_of(flows[i])
+                        ? figure_of(transfers[i].flows)
                         : PairFigure{std::nullopt, said("locate.no_answer", mine[i].peer,
                                                         fmt::format("{:.3g}", deadline_seconds))});
       // Keeps the buffers: MPI may still write to them.
-      if (!done[i]) std::move(flows[i].begin(), flows[i].end(), std::back_inserter(abandoned_));
+      if (!done[i]) abandoned_.push_back(std::move(transfers[i]));
     }
     return out;
   }
 
  private:
-  static bool poll(std::vector<std::unique_ptr<Flow>>& flows) {
+  struct Transfer {
+    UnendedTransfer unended;  // what it is if it does not end
+    std::vector<std::unique_ptr<Flow>> flows;
+  };
+
+  static bool poll(Transfer& transfer) {
     bool all = true;
-    for (const auto& f : flows) all = f->poll() && all;
+    for (const auto& f : transfer.flows) all = f->poll() && all;
     return all;
+  }
+
+  // Frees the buffers of abandoned transfers that have ended since. They are polled until both ends
+  // have told each other that it was the last message: a send cannot be cancelled, and one without
+  // a receive would never end. Past their time they send only that. Between rounds, which it would
+  // disturb, and as long as some end.
+  void reap() {
+    double until = monotonic_seconds() + kReapSeconds;
+    while (!abandoned_.empty() && monotonic_seconds() < until) {
+      if (std::erase_if(abandoned_, [](Transfer& transfer) { return poll(transfer); }) > 0)
+        until = monotonic_seconds() + kReapSeconds;
+    }
   }
 
   static PairFigure figure_of(const std::vector<std::unique_ptr<Flow>>& flows) {
@@ -322,7 +374,7 @@ class MpiTransport final : public PairTransport {
 
   // Each round and rail has its own tag, so that a later transfer never takes what an abandoned one
   // left behind.
-  Line line(const PairTask& task) const {
+  Line line_of(const PairTask& task) const {
     const auto seed = [&](int sender) {
       return kernels::pattern_word(static_cast<uint64_t>(sender),
                                    epoch_ * 64 + static_cast<uint64_t>(task.rail));
@@ -336,29 +388,35 @@ class MpiTransport final : public PairTransport {
             .seed_in = seed(task.peer)};
   }
 
-  std::vector<std::unique_ptr<Flow>> flows_of(const PairTask& task) const {
-    std::vector<std::unique_ptr<Flow>> out;
-    const Line out_line = line(task);
+  Transfer transfer_of(const PairTask& task) const {
+    Transfer out{.unended = {.round = epoch_,
+                             .from = task.sends ? rank_ : task.peer,
+                             .to = task.sends ? task.peer : rank_,
+                             .bytes = host_memory(task)},
+                 .flows = {}};
+    const Line line = line_of(task);
     if (task.measure == PairMeasure::latency) {
-      out.push_back(std::make_unique<PingPongFlow>(out_line, task.sends));
+      out.flows.push_back(std::make_unique<PingPongFlow>(line, task.sends));
       return out;
     }
-    if (task.sends || task.two_way) out.push_back(std::make_unique<SendFlow>(out_line));
-    if (!task.sends || task.two_way) out.push_back(std::make_unique<ReceiveFlow>(out_line));
+    if (task.sends || task.two_way) out.flows.push_back(std::make_unique<SendFlow>(line));
+    if (!task.sends || task.two_way) out.flows.push_back(std::make_unique<ReceiveFlow>(line));
     return out;
   }
 
+  Context& context_;
   mpi::WorldCopy world_;
   int rank_;
+  std::optional<uint64_t> room_;  // for the messages of all ranks of this host
   uint64_t epoch_ = 0;
-  std::vector<std::unique_ptr<Flow>> abandoned_;
+  std::vector<Transfer> abandoned_;
 };
 
 }  // namespace
 
 OpenedTransport make_mpi_transport(Context& context) {
   if (!mpi::launched() || context.comm.size() < 2) return {nullptr, said("net.mpi_needs_launcher")};
-  return {std::make_unique<MpiTransport>(context.comm.rank())};
+  return {std::make_unique<MpiTransport>(context)};
 }
 
 }  // namespace cb

@@ -49,6 +49,9 @@ class PairTransport {
   virtual bool ranks_have_own_ways() const { return false; }
   // Bytes of a message that keeps the transport busy, for users who name no size.
   virtual uint64_t usual_bytes() const { return 1U << 20; }
+  // Bytes of the host's memory that the messages of one end of such a transfer take; 0 if they are
+  // in a GPU.
+  virtual uint64_t host_memory(const PairTask& /*task*/) const { return 0; }
   // Collective over all ranks, those without a task included. Exchanges what a connection needs and
   // connects. If a peer does not answer, only its tasks fail, in run().
   virtual void connect(std::span<const PairTask> mine, double deadline_seconds) = 0;

@@ -46,8 +46,8 @@ void check_losses(const Params& params, Problems& problems) {
     problems.add("--loss", "0 must come first: the others are compared with it");
 }
 
-Point point(const Params& params, int rank, bool latency, bool two_way, int64_t streams,
-            int64_t size, double loss = 0) {
+Point point(const Params& params, bool latency, bool two_way, int64_t streams, int64_t size,
+            double loss = 0) {
   Spec spec{.latency = latency,
             .two_way = two_way,
             .bytes = static_cast<uint64_t>(size),
@@ -55,7 +55,6 @@ Point point(const Params& params, int rank, bool latency, bool two_way, int64_t 
             .seconds = params.number("duration"),
             .repetitions = static_cast<int>(params.integer("repetitions")),
             .verify = params.flag("verify"),
-            .corrupt = params.has("inject-fault") && params.integer("inject-fault") == rank,
             .spin = params.flag("spin"),
             .zero_copy = zero_copy_of(params.text("zero-copy")),
             .loss = loss};
@@ -73,18 +72,18 @@ Point point(const Params& params, int rank, bool latency, bool two_way, int64_t 
   return {spec, of_record};
 }
 
-void add_points(const Params& params, int rank, std::vector<Point>& out) {
+void add_points(const Params& params, std::vector<Point>& out) {
   for (const std::string& test : params.texts("test")) {
     if (test == "latency") {
       for (const int64_t size : sizes_of(params, true))
-        out.push_back(point(params, rank, true, false, 1, size));
+        out.push_back(point(params, true, false, 1, size));
       continue;
     }
     for (const std::string& direction : params.texts("direction")) {
       for (const int64_t streams : params.integers("streams")) {
         for (const int64_t size : sizes_of(params, false)) {
           for (const double loss : losses_of(params))
-            out.push_back(point(params, rank, false, direction == "two-way", streams, size, loss));
+            out.push_back(point(params, false, direction == "two-way", streams, size, loss));
         }
       }
     }
@@ -135,7 +134,7 @@ std::vector<ParamDef> params() {
             .range(2048, 1 << 30),
         flag("spin").help("latency: wait by asking again instead of sleeping"),
         flag("verify").help("compare every byte that arrives; costs bandwidth"),
-        fault_param("flips a bit of what it receives, to prove that --verify sees it")},
+        fault_param_of_able("flips a bit of what it receives, to prove that --verify sees it")},
        net::schedule_params()});
 }
 
@@ -158,9 +157,15 @@ void check_params(const Params& params, Problems& problems) {
   }
 }
 
-std::vector<Point> plan(const Params& params, int rank) {
+std::vector<Point> plan(const Params& params) {
   std::vector<Point> out;
-  for (const Params& one : net::by_schedule(params)) add_points(one, rank, out);
+  for (const Params& one : net::by_schedule(params)) add_points(one, out);
+  return out;
+}
+
+std::vector<net::Arrivals> arrivals(const std::vector<Point>& points) {
+  std::vector<net::Arrivals> out;
+  for (const Point& p : points) out.push_back({p.params, p.spec.latency || p.spec.two_way, true});
   return out;
 }
 

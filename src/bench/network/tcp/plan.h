@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "bench/network/arrivals.h"
 #include "bench/network/tcp/spec.h"
 #include "core/params.h"
 
@@ -16,8 +17,8 @@ struct Point {
   Spec spec;
   Params params;
 };
-// Every combination of --schedule, --test, --direction, --streams, --size and --loss, seen from
-// this rank.
-std::vector<Point> plan(const Params& params, int rank);
+// Every combination of --schedule, --test, --direction, --streams, --size and --loss.
+std::vector<Point> plan(const Params& params);
+std::vector<net::Arrivals> arrivals(const std::vector<Point>& points);
 
 }  // namespace cb::tcp

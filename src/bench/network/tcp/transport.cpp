@@ -23,6 +23,13 @@ class TcpTransport final : public net::EndTransport {
     return setup_->mine.at(static_cast<size_t>(rail)).interface;
   }
 
+  // A message for each of the threads, of which there are no more than streams.
+  uint64_t host_memory(const PairTask& task) const override {
+    const bool latency = task.measure == PairMeasure::latency;
+    const uint64_t messages = latency ? 2 : task.two_way ? 2 * kSurveyStreams : kSurveyStreams;
+    return messages * task.bytes;
+  }
+
  private:
   static net::MakeEndpoint maker(const Context& context, const Setup& setup) {
     return [&setup, host = context.place.host, &cancel = context.cancel](const net::PairJob& job) {

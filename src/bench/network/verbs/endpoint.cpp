@@ -134,16 +134,8 @@ void VerbsEndpoint::ping_pong(Idle& idle, net::PairOutcome& out) {
   verify(r.peer, spec_.verb == Verb::read ? r.messages : r.peer, out);
 }
 
-// True if data arrived in this end's memory: the peer wrote or sent it, or this end read it.
-bool VerbsEndpoint::is_target() const {
-  const bool asks = job_.task.sends || spec_.two_way;
-  const bool asked = !job_.task.sends || spec_.two_way;
-  if (spec_.verb == Verb::read) return asks;
-  return asked || (spec_.latency && !is_atomic(spec_.verb));
-}
-
 void VerbsEndpoint::verify(uint64_t arrived, uint64_t of_each, net::PairOutcome& out) {
-  if (!spec_.verify || !is_target()) return;
+  if (!is_target(spec_, job_.task.sends)) return;
   link_.memory().pull();
   if (spec_.corrupt) corrupt_payload(link_);
   // An end reads from the peer's `out`, which is filled in the same way as for sending.

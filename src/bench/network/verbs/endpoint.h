@@ -22,7 +22,6 @@ class VerbsEndpoint : public net::PairEndpoint {
   void ping_pong(Idle& idle, net::PairOutcome& out);
   // `arrived`: messages in all; `of_each`: of the queue pair that got fewest.
   void verify(uint64_t arrived, uint64_t of_each, net::PairOutcome& out);
-  bool is_target() const;
   void add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const;
   void add_facts(net::PairOutcome& out) const;
 

@@ -22,18 +22,24 @@ uint64_t seed_of(const Link& link, uint64_t direction, size_t q, uint64_t slot) 
   return mixed(direction * 0x9e3779b97f4a7c15ULL + q * 1024 + (in_order ? slot : 0) + 1);
 }
 
-// The last byte of a written latency message is the one that the receiver waits for: it is not
-// verified.
-uint64_t verified_bytes(const Spec& spec) {
-  return spec.latency && spec.verb == Verb::write ? spec.bytes - 1 : spec.bytes;
-}
-
 void fill(std::byte* data, uint64_t bytes, uint64_t seed, uint8_t flip) {
   for (uint64_t i = 0; i < bytes; ++i)
     data[i] = static_cast<std::byte>(payload_byte(seed, i) ^ flip);
 }
 
 }  // namespace
+
+uint64_t verified_bytes(const Spec& spec) {
+  return spec.latency && spec.verb == Verb::write ? spec.bytes - 1 : spec.bytes;
+}
+
+bool is_target(const Spec& spec, bool sends) {
+  if (!spec.verify || verified_bytes(spec) == 0) return false;
+  const bool asks = sends || spec.two_way;
+  const bool asked = !sends || spec.two_way;
+  if (spec.verb == Verb::read) return asks;
+  return asked || (spec.latency && !is_atomic(spec.verb));
+}
 
 uint8_t payload_byte(uint64_t seed, uint64_t position) {
   return static_cast<uint8_t>(mixed(seed + position / 8) >> (position % 8 * 8));

@@ -26,4 +26,8 @@ Said check_atomics(const Link& link, uint64_t messages);
 // Test hook: spoils one byte of what arrived, in the middle of a message of the last queue pair.
 void corrupt_payload(Link& link);
 
+// Bytes of a message that are compared. The last byte of a written latency message is the one that
+// the receiver waits for: it is not.
+uint64_t verified_bytes(const Spec& spec);
+
 }  // namespace cb::verbs

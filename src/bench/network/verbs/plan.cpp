@@ -46,7 +46,7 @@ std::vector<uint64_t> sizes_of(const Params& params, Verb verb, bool latency) {
   return out;
 }
 
-Spec base_spec(const Params& params, int rank) {
+Spec base_spec(const Params& params) {
   const auto number = [&](const char* name) { return static_cast<int>(params.integer(name)); };
   Spec spec;
   spec.depth = number("tx-depth");
@@ -68,7 +68,6 @@ Spec base_spec(const Params& params, int rank) {
   spec.seconds = params.has("duration") ? params.number("duration") : 2;
   spec.repetitions = number("repetitions");
   spec.verify = params.flag("verify");
-  spec.corrupt = params.has("inject-fault") && params.integer("inject-fault") == rank;
   return spec;
 }
 
@@ -162,7 +161,7 @@ std::vector<ParamDef> params() {
         flag("lossless")
             .help("check that counters of drops and retransmissions stand still (RoCE; with "
                   "--schedule incast)"),
-        fault_param("spoils a byte of what it receives, to prove that it is seen")},
+        fault_param_of_able("spoils a byte of what it receives, to prove that it is seen")},
        net::schedule_params()});
 }
 
@@ -198,6 +197,8 @@ void check_params(const Params& params, Problems& problems) {
   }
   if (params.integer("post-list") > params.integer("tx-depth"))
     problems.add("--post-list", "more than --tx-depth");
+  if (params.has("inject-fault") && !params.flag("verify"))
+    problems.add("--inject-fault", "nobody looks without --verify");
   if (params.has("size") && params.has("min-size"))
     problems.add("--size", "either sizes or a sweep (--min-size)");
   bool any = false;
@@ -211,10 +212,10 @@ void check_params(const Params& params, Problems& problems) {
 
 namespace {
 
-void add_points(const Params& params, int rank, std::vector<Point>& out) {
+void add_points(const Params& params, std::vector<Point>& out) {
   const auto add = [&](const std::string& op, const std::string& test, const std::string& service,
                        const std::string& direction, int64_t qps) {
-    Spec spec = base_spec(params, rank);
+    Spec spec = base_spec(params);
     spec.verb = kVerbs.at(op);
     spec.service = kServices.at(service);
     spec.latency = test == "latency";
@@ -243,9 +244,16 @@ void add_points(const Params& params, int rank, std::vector<Point>& out) {
 
 }  // namespace
 
-std::vector<Point> plan(const Params& params, int rank) {
+std::vector<Point> plan(const Params& params) {
   std::vector<Point> out;
-  for (const Params& one : net::by_schedule(params)) add_points(one, rank, out);
+  for (const Params& one : net::by_schedule(params)) add_points(one, out);
+  return out;
+}
+
+std::vector<net::Arrivals> arrivals(const std::vector<Point>& points) {
+  std::vector<net::Arrivals> out;
+  for (const Point& p : points)
+    out.push_back({p.params, is_target(p.spec, true), is_target(p.spec, false)});
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "bench/network/arrivals.h"
 #include "bench/network/verbs/spec.h"
 #include "core/params.h"
 
@@ -20,6 +21,7 @@ struct Point {
 
 // Every meaningful combination of --schedule, --op, --test, --service, --direction, --qps and size,
 // nested in this order. Atomics always have 8 bytes. Latency is one-way over one queue pair.
-std::vector<Point> plan(const Params& params, int rank);
+std::vector<Point> plan(const Params& params);
+std::vector<net::Arrivals> arrivals(const std::vector<Point>& points);
 
 }  // namespace cb::verbs

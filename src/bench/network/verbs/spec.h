@@ -43,4 +43,8 @@ struct Spec {
   bool corrupt = false;  // test hook: this end spoils a byte that it received
 };
 
+// True if data arrives in the memory of that end of a pair and is compared: the peer wrote or sent
+// it, or this end read it.
+bool is_target(const Spec& spec, bool sends);
+
 }  // namespace cb::verbs

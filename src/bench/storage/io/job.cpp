@@ -88,6 +88,8 @@ void check_params(const Params& params, Problems& problems) {
   if (params.has("clean")) {
     if (params.has("dir") || params.has("file"))
       problems.add("--clean", "names the directory itself: without --dir and --file");
+    if (params.has("inject-fault"))
+      problems.add("--inject-fault", said("fault.nothing_measured", "--clean"));
     return;
   }
   const Job job = job_of(params);
@@ -98,6 +100,11 @@ void check_params(const Params& params, Problems& problems) {
     problems.add("--keep", "is for files that this run makes: give --dir");
   if (file && params.has("inject-fault"))
     problems.add("--inject-fault", "spoils only what this run makes itself: give --dir");
+  const bool metadata = params.has("workload") && params.text("workload") == "metadata";
+  if (params.text("engine") == "null" && !metadata && params.has("inject-fault"))
+    problems.add("--inject-fault", said("fault.null_engine"));
+  if (params.flag("dry-run") && params.has("inject-fault"))
+    problems.add("--inject-fault", said("fault.nothing_measured", "--dry-run"));
   if (dir == file)
     problems.add("--dir", dir ? "cannot be given together with --file: one of the two"
                               : "is needed: a directory to create files in (or --file F to read an "

@@ -78,8 +78,12 @@ void read_back_writes(Context& context, Target& target, const Params& params, Me
                          ? 1u
                          : static_cast<unsigned>(std::max<uint64_t>(1, issued / kReadBackBlocks));
   const RunHooks hooks = hooks_of(context, "reading back");
-  m.read_back =
-      read_back(target.job(), target.view(), m.run.issued, every, context.cancel, hooks.progress);
+  m.read_back = read_back(target.job(), target.view(), m.run.issued, every, context.cancel,
+                          hooks.progress, m.run.fault_left);
+}
+
+void require_planted(const Measurement& m) {
+  if (m.run.fault_left && m.read_back.blocks_checked == 0) throw Error(said("fault.not_planted"));
 }
 
 }  // namespace cb::io

@@ -51,7 +51,12 @@ void run_measured(Context& context, Target& target, const std::string& text, Agr
 // Calls and times fsync and close.
 void make_durable(Context& context, Target& target, const Params& params, Measurement& m);
 
-// Reads what was written back from the device, past the cache.
+// Reads what was written back from the device, past the cache. A fault that the run left is planted
+// here.
 void read_back_writes(Context& context, Target& target, const Params& params, Measurement& m);
+
+// Throws Error if the job was to have a fault and there was no block to spoil: that says nothing of
+// the check.
+void require_planted(const Measurement& m);
 
 }  // namespace cb::io

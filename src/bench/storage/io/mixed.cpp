@@ -140,9 +140,19 @@ class MixedRun {
     return records;
   }
 
-  // Nothing without the reading alone, of which it is a share.
+  // Without the reading alone there is nothing of which this one would be a share.
+  std::vector<Record> nothing_to_compare() const {
+    std::vector<Record> records;
+    for (const auto& [params, direction] :
+         {std::pair{&reads_, Direction::read}, std::pair{&writes_, Direction::write}})
+      records.push_back({.case_name = "io",
+                         .params = as_mixed(*params).with("direction", direction_name(direction)),
+                         .outcome = Skipped{said("io.alone_failed")}});
+    return records;
+  }
+
   std::vector<Record> read_beside() {
-    if (!alone_) return {};
+    if (!alone_) return nothing_to_compare();
     const std::string started = utc_now();
     Measurement reading{.choice = choice_}, writing{.choice = choice_};
     if (!run_both(context_, params_, reader_, writer_, reading, writing) ||

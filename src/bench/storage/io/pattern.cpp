@@ -174,7 +174,7 @@ bool Pattern::sector_is(std::span<const std::byte> bytes, uint64_t offset,
 
 // The sector is as somebody wrote it: consistent in itself, but not what is expected here.
 Mismatch Pattern::explain_whole(std::span<const std::byte> block, uint64_t offset, uint64_t at,
-                                unsigned generation) const {
+                                std::initializer_list<unsigned> generations) const {
   const Stamp stamp = *whole_stamp(block.subspan(at, kSector));
   const uint64_t position = offset + at;
   if (stamp.run != origin_.run)
@@ -187,19 +187,28 @@ Mismatch Pattern::explain_whole(std::span<const std::byte> block, uint64_t offse
   size_t sectors = 0, right = 0;
   for (uint64_t k = 0; k + kSector <= block.size(); k += kSector) {
     ++sectors;
-    right += sector_is(block.subspan(k, kSector), offset + k, generation) ? 1 : 0;
+    right += std::ranges::any_of(generations, [&](unsigned g) {
+      return sector_is(block.subspan(k, kSector), offset + k, g);
+    });
   }
   if (right > 0) return {position, Damage::torn, said("io.holds_torn", right, sectors)};
   return {position, Damage::stale, said("io.holds_earlier")};
 }
 
+int Pattern::wrong_bits(std::span<const std::byte> sector, uint64_t offset,
+                        unsigned generation) const {
+  int bits = 0;
+  for (uint64_t at = 0; at + kWord <= sector.size(); at += kWord)
+    bits += std::popcount(load(sector, at) ^ word(offset + at, generation));
+  return bits;
+}
+
 Mismatch Pattern::explain_damaged(std::span<const std::byte> sector, uint64_t offset,
                                   unsigned generation) const {
-  int bits = 0;
+  const int bits = wrong_bits(sector, offset, generation);
   uint64_t first = sector.size(), last_right = 0;
   for (uint64_t at = 0; at + kWord <= sector.size(); at += kWord) {
     const uint64_t wrong = load(sector, at) ^ word(offset + at, generation);
-    bits += std::popcount(wrong);
     if (wrong != 0) first = std::min(first, at);
     if (wrong == 0) last_right = at;
   }
@@ -213,16 +222,18 @@ Mismatch Pattern::explain_damaged(std::span<const std::byte> sector, uint64_t of
           tail ? said("io.right_up_to_here", what) : what};
 }
 
+// Where the sector may hold one of several generations, it is compared with the nearest.
 Mismatch Pattern::explain(std::span<const std::byte> block, uint64_t offset, uint64_t at,
-                          unsigned generation) const {
+                          std::initializer_list<unsigned> generations) const {
   const uint64_t position = offset + at;
   const uint64_t length =
       std::min<uint64_t>(sector_of(position) + kSector - position, block.size() - at);
   const auto sector = block.subspan(at, length);
   if (all_zero(sector)) return {position, Damage::missing, said("io.holds_zeros")};
-  Mismatch out = whole_stamp(sector) ? explain_whole(block, offset, at, generation)
-                                     : explain_damaged(sector, position, generation);
-  return out;
+  if (whole_stamp(sector)) return explain_whole(block, offset, at, generations);
+  const unsigned nearest = *std::ranges::min_element(
+      generations, {}, [&](unsigned g) { return wrong_bits(sector, position, g); });
+  return explain_damaged(sector, position, nearest);
 }
 
 std::optional<Mismatch> Pattern::check(std::span<const std::byte> block, uint64_t offset,
@@ -234,7 +245,7 @@ std::optional<Mismatch> Pattern::check(std::span<const std::byte> block, uint64_
     const auto sector = block.subspan(at, length);
     const auto is = [&](unsigned g) { return sector_is(sector, position, g); };
     if (std::none_of(generations.begin(), generations.end(), is)) {
-      Mismatch out = explain(block, offset, at, *(generations.end() - 1));
+      Mismatch out = explain(block, offset, at, generations);
       out.what = said("io.damage", said(damage_id(out.damage)), out.what);
       return out;
     }

@@ -76,10 +76,11 @@ class Pattern {
   uint64_t word(uint64_t position, unsigned generation) const;
   void stamp_whole_sectors(std::span<std::byte> block, uint64_t offset, unsigned generation) const;
   bool sector_is(std::span<const std::byte> bytes, uint64_t offset, unsigned generation) const;
+  int wrong_bits(std::span<const std::byte> sector, uint64_t offset, unsigned generation) const;
   Mismatch explain(std::span<const std::byte> block, uint64_t offset, uint64_t at,
-                   unsigned generation) const;
+                   std::initializer_list<unsigned> generations) const;
   Mismatch explain_whole(std::span<const std::byte> block, uint64_t offset, uint64_t at,
-                         unsigned generation) const;
+                         std::initializer_list<unsigned> generations) const;
   Mismatch explain_damaged(std::span<const std::byte> sector, uint64_t offset,
                            unsigned generation) const;
 

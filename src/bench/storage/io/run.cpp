@@ -234,6 +234,7 @@ RunResult collect(WorkerThreads& crew, const Shared& shared, const Supervisor& s
   out.engine = crew.workers().front().how;
   out.clock = shared.clock.how();
   out.stopped = supervisor.told_to_stop();
+  out.fault_left = shared.spoil_read || (shared.faulty_write && !shared.write_spoilt);
   out.conditioning = supervisor.conditioning();
   const double from = std::min(shared.count_from.load(), shared.clock.now());
   out.lead = from - shared.start;
@@ -254,7 +255,8 @@ void schedule(Shared& shared) {
   shared.count_until = job.seconds ? from + *job.seconds : kNever;
 }
 
-// A job that reads and writes gets a fault in what it reads: every block read can be compared.
+// A job that reads and writes gets a fault in what it reads: every block read can be compared. If
+// none is read, reading back plants it.
 void plant_fault(Shared& shared) {
   if (!shared.job.faulty) return;
   if (shared.job.reads())
@@ -298,7 +300,7 @@ RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsR
 
 ReadBack read_back(const Job& job, const FileView& file, const std::vector<uint64_t>& issued,
                    unsigned every, const CancelToken& cancel,
-                   const std::function<void(double)>& progress) {
+                   const std::function<void(double)>& progress, bool spoil_first) {
   ReadBack out;
   const SlotBuffers buffer(1, job.block_bytes);
   for (unsigned t = 0; t < job.threads; ++t) {
@@ -316,6 +318,7 @@ ReadBack read_back(const Job& job, const FileView& file, const std::vector<uint6
         if (rc <= 0) throw request_error(Direction::read, op, file.path, rc < 0 ? errno : 0);
         done += static_cast<uint32_t>(rc);
       }
+      if (spoil_first && out.blocks_checked == 0) spoil_block(buffer.slot(0), op.length);
       ++out.blocks_checked;
       out.wrong = file.pattern->check({buffer.slot(0), op.length}, op.offset, {job.generation});
       if (out.wrong) return out;

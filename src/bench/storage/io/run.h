@@ -69,6 +69,7 @@ struct RunResult {
   std::vector<ThreadWork> threads = {};
   std::optional<Conditioning> conditioning = {};  // only if the job waits for a steady state
   bool stopped = false;                           // ended early because another run wanted it
+  bool fault_left = false;  // a faulty job that came to no block in which to plant its fault
   // The first request that failed. All other fields then say what was done until it failed.
   std::optional<Said> failure = {};
 
@@ -88,13 +89,13 @@ RunResult run_job(const Job& job, const FileView& file, Engine engine, const FsR
                   const CancelToken& cancel, const RunHooks& hooks);
 
 // Walks the first `issued[t]` requests of each thread again, reads one of `every` back if it wrote,
-// and compares the block with what was written.
+// and compares the block with what was written. `spoil_first`: plants a fault in the first block.
 struct ReadBack {
   uint64_t blocks_checked = 0;
   std::optional<Mismatch> wrong = {};
 };
 ReadBack read_back(const Job& job, const FileView& file, const std::vector<uint64_t>& issued,
                    unsigned every, const CancelToken& cancel,
-                   const std::function<void(double)>& progress);
+                   const std::function<void(double)>& progress, bool spoil_first = false);
 
 }  // namespace cb::io

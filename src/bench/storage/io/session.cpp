@@ -193,7 +193,10 @@ std::vector<Record> measure(Context& context, const Params& params, Target& targ
   const bool partial = context.comm.any(m.run.partial() || m.run.wrong.has_value());
   if (!partial && !swap_read_back(context, params, target, m)) return {};
   if (!all_well(context, [&] {
-        if (!partial) read_back_writes(context, target, params, m);
+        if (!partial) {
+          read_back_writes(context, target, params, m);
+          require_planted(m);
+        }
         watch->stop();
       }))
     return {};

@@ -88,12 +88,15 @@ Next Worker::next(Slot& slot, double now) {
   }
   // A shorter last block leaves the rest of the slot as it was.
   slot.phase = op->length == job().block_bytes ? phase : -1;
-  if (shared_.faulty_write == op->offset) spoil(slot);
+  if (shared_.faulty_write == op->offset) {
+    spoil(slot);
+    shared_.write_spoilt.store(true, std::memory_order_relaxed);
+  }
   return Next::ready;
 }
 
 void Worker::spoil(Slot& slot) const {
-  slot.data[slot.op.length / 2] ^= std::byte{0x40};
+  spoil_block(slot.data, slot.op.length);
   slot.phase = -1;  // the random bytes are spoilt: a later request must not reuse them
 }
 

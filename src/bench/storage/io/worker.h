@@ -24,11 +24,15 @@ struct Shared {
   // Offset of the block that a faulty job writes wrong each time: the first one of its first
   // thread.
   std::optional<uint64_t> faulty_write = {};
-  std::atomic<bool> spoil_read{false};  // spoil the next block that is read and compared
+  std::atomic<bool> write_spoilt{false};  // that block was given out to be written
+  std::atomic<bool> spoil_read{false};    // spoil the next block that is read and compared
   // End of the warm-up; infinite until a job that waits for a steady state has found it.
   std::atomic<double> count_from{0};
   std::atomic<double> count_until{0};  // no request begins after this time
 };
+
+// The fault that a faulty job plants.
+inline void spoil_block(std::byte* data, uint32_t length) { data[length / 2] ^= std::byte{0x40}; }
 
 // The requests of one thread of the job; a lock guards them where several workers share them.
 struct OpQueue {
