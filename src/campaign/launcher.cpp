@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/env_names.h"
+#include "core/path_search.h"
 #include "core/secrets.h"
 #include "core/srun_plugin.h"
 #include "core/suggest.h"
@@ -117,18 +119,12 @@ Arguments srun_arguments(const LaunchSetup& setup, const std::vector<HostSlots>&
   return out;
 }
 
-// Path of the program's file; empty if the PATH has none.
-std::string file_in_path(const std::string& program, const Environment& environment) {
-  std::istringstream path(environment("PATH").value_or("/usr/bin:/bin"));
-  for (std::string directory; std::getline(path, directory, ':');) {
-    std::string file = directory + "/" + program;
-    if (::access(file.c_str(), X_OK) == 0) return file;
-  }
-  return "";
+std::string file_of(const std::string& program, const Environment& environment) {
+  return file_in_path(program, environment("PATH").value_or(kPlainPath));
 }
 
 bool in_path(const std::string& program, const Environment& environment) {
-  return !file_in_path(program, environment).empty();
+  return !file_of(program, environment).empty();
 }
 
 // The first 4 MiB of a program or script: no launcher is longer.
@@ -207,20 +203,46 @@ std::string without_comments(const std::string& text) {
   return out;
 }
 
-}  // namespace
+// The programs that a script names as launchers, by a path or by a name in the PATH.
+std::vector<std::filesystem::path> launchers_in(std::string script,
+                                                const Environment& environment) {
+  std::ranges::replace_if(
+      script, [](char c) { return std::strchr("\"'`;|&()=", c) != nullptr; }, ' ');
+  std::istringstream words(script);
+  std::vector<std::filesystem::path> out;
+  for (std::string word; words >> word;) {
+    const std::string name = std::filesystem::path(word).filename().string();
+    if (!name.starts_with("mpi")) continue;
+    out.emplace_back(word.starts_with('/') ? word : file_of(word, environment));
+  }
+  return out;
+}
 
-bool mpirun_is_hydra(const Environment& environment) {
+// Intel MPI's mpirun is a script that starts mpiexec.hydra; copies of MPICH's mpirun hold the name
+// hydra_pmi_proxy. A site's script for Open MPI may mention mpiexec.hydra in a comment, and one for
+// MPICH may start a launcher under another name: `further` is how many scripts are followed.
+bool is_hydra(const std::filesystem::path& launcher, const Environment& environment, int further) {
   std::error_code failed;
-  const auto file = std::filesystem::canonical(file_in_path("mpirun", environment), failed);
+  const auto file = std::filesystem::canonical(launcher, failed);
   if (failed || !std::filesystem::is_regular_file(file, failed)) return false;
   const std::string name = file.filename().string();
   if (name.starts_with("orterun") || name.starts_with("prterun")) return false;
   if (name.find("hydra") != std::string::npos) return true;
-  // Intel MPI's mpirun is a script that starts mpiexec.hydra; copies of MPICH's mpirun hold the
-  // name hydra_pmi_proxy. A site's script for Open MPI may mention mpiexec.hydra in a comment.
-  const std::string text = without_comments(beginning_of(file));
-  return text.find("mpiexec.hydra") != std::string::npos ||
-         text.find("hydra_pmi_proxy") != std::string::npos;
+  const std::string beginning = beginning_of(file), text = without_comments(beginning);
+  if (text.find("mpiexec.hydra") != std::string::npos ||
+      text.find("hydra_pmi_proxy") != std::string::npos)
+    return true;
+  if (further == 0 || !beginning.starts_with("#!")) return false;
+  return std::ranges::any_of(launchers_in(text, environment), [&](const auto& one) {
+    return is_hydra(one, environment, further - 1);
+  });
+}
+
+}  // namespace
+
+bool mpirun_is_hydra(const Environment& environment) {
+  constexpr int kScripts = 3;
+  return is_hydra(file_of("mpirun", environment), environment, kScripts);
 }
 
 size_t input_piece(const LaunchSetup& setup, const Environment& environment) {
@@ -229,7 +251,7 @@ size_t input_piece(const LaunchSetup& setup, const Environment& environment) {
   if (setup.launcher != Launcher::mpirun) return 0;
   if (setup.hydra) return kHalfPipe;
   std::error_code failed;
-  const auto file = std::filesystem::canonical(file_in_path("mpirun", environment), failed);
+  const auto file = std::filesystem::canonical(file_of("mpirun", environment), failed);
   return !failed && file.filename().string().starts_with("orterun") ? 0 : kMessage;
 }
 

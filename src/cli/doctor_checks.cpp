@@ -4,9 +4,13 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "core/messages/mentions.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "sys/os/dl.h"
+#include "sys/os/dl_trial.h"
 
 namespace cb {
 namespace {
@@ -61,15 +65,76 @@ DoctorCheck rdma(const DoctorFacts& f) {
   return good(id, said("doctor.rdma", f.rdma_devices));
 }
 
-// The driver's own library: what is wrong with it, and what to do.
-std::optional<DoctorCheck> driver_fault(const char* id, const DoctorFacts& f) {
+// What `why` says is mended first: the library that another one needs. Then the file that a
+// variable names.
+Said step_of_library(const char* variable, const std::string& value, const Said& why,
+                     const char* otherwise) {
+  if (lacks_library(why)) return said("doctor.install_needed");
+  return value.empty() ? said(otherwise) : said("doctor.mend_variable", variable, value);
+}
+
+Said step_of_unsafe_nvml(const DoctorFacts& f) {
+  const Said& why = f.nvml_fault.empty() ? f.gpus_unread : f.nvml_fault;
+  return step_of_library("CLUSTERBENCH_NVML_LIBRARY", f.named_nvml, why, "doctor.driver_again");
+}
+
+// What keeps NVML from answering for the GPUs. A library that is not there has a sentence of its
+// own.
+std::optional<DoctorCheck> nvml_fault(const char* id, const DoctorFacts& f) {
+  if (f.nvml_fault.empty()) return std::nullopt;
+  const Said seen = said("doctor.no_nccl", f.gpus, f.nvml_fault);
+  if (f.nvml_hangs) return failed(id, seen, said("doctor.restart_driver"));
+  if (library_trial::is_unsafe(f.nvml_fault)) return failed(id, seen, step_of_unsafe_nvml(f));
+  if (f.nvml_opens) return failed(id, seen, said("doctor.reload_driver"));
+  if (!f.nvml_library && f.named_nvml.empty()) return std::nullopt;
+  return failed(
+      id, seen,
+      step_of_library("CLUSTERBENCH_NVML_LIBRARY", f.named_nvml, f.nvml_fault, "doctor.give_gpu"));
+}
+
+Said counted(const char* id, const DoctorFacts& f, const SilentGpus& silent) {
+  return said(id, silent.count, f.gpus, silent.addresses, silent.why);
+}
+
+// GPUs that NVML has to answer for, and does not.
+std::optional<DoctorCheck> gpu_fault(const char* id, const DoctorFacts& f) {
+  if (f.lost.count > 0)
+    return failed(id, counted("doctor.gpus_lost", f, f.lost), said("doctor.reset_gpu"));
+  if (f.may_be_lost.count > 0)
+    return failed(id, said("doctor.gpus_may_be_lost", f.may_be_lost.addresses, f.may_be_lost.why),
+                  said("doctor.reset_gpu"));
+  if (f.unlisted.count > 0)
+    return failed(id, counted("doctor.gpus_unlisted", f, f.unlisted), said("doctor.reset_gpu"));
+  return std::nullopt;
+}
+
+// GPUs that may be meant for others.
+std::optional<DoctorCheck> gpu_lack(const char* id, const DoctorFacts& f) {
+  if (f.not_given.count > 0)
+    return warned(id, counted("doctor.gpus_unlisted", f, f.not_given),
+                  said("doctor.give_all_gpus"));
+  if (f.not_driven.count > 0)
+    return warned(id, counted("doctor.gpus_unlisted", f, f.not_driven), said("doctor.bind_gpus"));
+  return std::nullopt;
+}
+
+std::optional<DoctorCheck> cuda_fault(const char* id, const DoctorFacts& f) {
   if (f.driver_hangs)
     return failed(id, said("doctor.driver_hangs", f.gpus), said("doctor.restart_driver"));
-  if (f.cuda_library && !f.driver_unfit.empty())
-    return failed(id, said("doctor.driver_unfit", f.gpus, f.driver_unfit),
-                  said("doctor.give_driver"));
-  if (!f.cuda_library && !f.driver_unfit.empty())
-    return failed(id, said("doctor.no_nccl", f.gpus, f.driver_unfit), said("doctor.give_gpu"));
+  if (f.driver_unfit.empty()) return std::nullopt;
+  return failed(
+      id, said(f.cuda_library ? "doctor.driver_unfit" : "doctor.no_nccl", f.gpus, f.driver_unfit),
+      step_of_library("CLUSTERBENCH_CUDA_LIBRARY", f.named_driver, f.driver_unfit,
+                      library_trial::is_unsafe(f.driver_unfit) ? "doctor.driver_again"
+                      : f.cuda_library                         ? "doctor.give_driver"
+                                                               : "doctor.give_gpu"));
+}
+
+// The driver's own libraries: what is wrong with them, and what to do.
+std::optional<DoctorCheck> driver_fault(const char* id, const DoctorFacts& f) {
+  if (const auto fault = cuda_fault(id, f)) return fault;
+  if (const auto fault = nvml_fault(id, f)) return fault;
+  if (const auto fault = gpu_fault(id, f)) return fault;
   if (!f.nvml_library || !f.cuda_library)
     return failed(id,
                   said("doctor.gpu_no_library", f.gpus,
@@ -78,37 +143,82 @@ std::optional<DoctorCheck> driver_fault(const char* id, const DoctorFacts& f) {
   return std::nullopt;
 }
 
-DoctorCheck gpu(const DoctorFacts& f) {
-  constexpr const char* id = "gpu-driver";
-  if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
-  if (const auto fault = driver_fault(id, f)) return *fault;
+// The files of this program's CUDA modules: the driver needs one of them.
+std::optional<DoctorCheck> module_fault(const char* id, const DoctorFacts& f) {
   if (f.modules_hang)
     return failed(id, said("doctor.modules_hang", f.gpus), said("doctor.slow_modules"));
+  const Said unusable = said("doctor.no_nccl", f.gpus, f.unusable_modules);
+  const bool is_slow = library_trial::is_slow(f.unusable_modules);
+  const Said step = step_of_library("CLUSTERBENCH_CUDA_MODULE", f.named_module, f.unusable_modules,
+                                    is_slow ? "doctor.slow_modules" : "doctor.unpack_again");
+  if (f.no_module && !f.unusable_modules.empty()) return failed(id, unusable, step);
+  if (f.no_module && !f.named_module.empty())
+    return failed(id, said("doctor.named_module_new", f.gpus, f.driver), step);
   if (f.no_module)
     return failed(id, said("doctor.no_module", f.gpus, f.driver), said("doctor.give_module"));
-  return good(id, said("doctor.gpu", f.gpus));
+  if (!f.unusable_modules.empty()) return warned(id, unusable, step);
+  return std::nullopt;
+}
+
+Said step_of_unread(const DoctorFacts& f) {
+  if (library_trial::is_unsafe(f.gpus_unread) || mentions(f.gpus_unread.message(), {"dl.is_set"}))
+    return step_of_unsafe_nvml(f);
+  if (f.gpus_unread.message().id == "thread.not_started") return said("doctor.allow_processes");
+  return said(f.gpus_unread.message().id == "nvml.hangs" ? "doctor.restart_driver"
+                                                         : "doctor.reload_driver");
+}
+
+DoctorCheck gpu(const DoctorFacts& f) {
+  constexpr const char* id = "gpu-driver";
+  if (f.gpus == 0 && !f.gpus_unread.empty())
+    return failed(id, said("doctor.gpus_unread", f.gpus_unread), step_of_unread(f));
+  const SilentGpus& elsewhere = f.of_machines;
+  if (f.gpus == 0 && elsewhere.count > 0)
+    return absent(id, said("doctor.gpus_of_machines", elsewhere.count, elsewhere.why));
+  if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
+  if (const auto fault = driver_fault(id, f)) return *fault;
+  const auto fault = module_fault(id, f);
+  if (fault && fault->state == DoctorState::fail) return *fault;
+  if (const auto lack = gpu_lack(id, f)) return *lack;
+  if (fault) return *fault;
+  if (elsewhere.count == 0) return good(id, said("doctor.gpu", f.gpus));
+  return good(id, said("doctor.gpu_and_machines", f.gpus, elsewhere.count));
+}
+
+// A slow file may open the next time; another is opened where a variable names none, or another.
+Said step_of_unsafe(const char* variable, const std::string& value, const Said& why,
+                    const Said& next) {
+  if (lacks_library(why)) return said("doctor.install_needed");
+  std::vector<Said> steps;
+  if (library_trial::is_slow(why)) steps.push_back(said("doctor.slow_library"));
+  if (!value.empty()) steps.push_back(said("doctor.mend_variable", variable, value));
+  return steps.empty() ? next : said_list(steps);
 }
 
 // A library that GPU cases need beside the driver. The words are those that NCCL had alone.
 DoctorCheck gpu_library(const char* id, const DoctorFacts& f, const OpenedLibrary& library,
-                        const Said& next) {
+                        const char* variable, const Said& next) {
+  if (f.gpus == 0 && !f.gpus_unread.empty()) return absent(id, said("doctor.not_tried_gpus"));
   if (f.gpus == 0) return absent(id, said("doctor.no_gpu"));
   if (library.name.empty())
     return warned(id, said("doctor.no_nccl", f.gpus, library.reason),
                   f.driver_hangs   ? said("doctor.restart_driver")
                   : f.modules_hang ? said("doctor.slow_modules")
                   : library.slow   ? said("doctor.slow_library")
-                                   : next);
+                  : library_trial::is_unsafe(library.reason) || lacks_library(library.reason)
+                      ? step_of_unsafe(variable, library.named, library.reason, next)
+                      : next);
   return good(id, said("doctor.nccl", library.name));
 }
 
 DoctorCheck nccl_library(const DoctorFacts& f) {
-  return gpu_library("nccl", f, f.nccl, said("doctor.give_nccl"));
+  return gpu_library("nccl", f, f.nccl, "CLUSTERBENCH_NCCL_LIBRARY", said("doctor.give_nccl"));
 }
 
 // The driver brings no cuBLAS: gemm, burn and the training steps take that of a CUDA Toolkit.
 DoctorCheck cublas_library(const DoctorFacts& f) {
-  return gpu_library("cublas", f, f.cublaslt, said("doctor.give_cublas"));
+  return gpu_library("cublas", f, f.cublaslt, "CLUSTERBENCH_CUBLASLT_LIBRARY",
+                     said("doctor.give_cublas"));
 }
 
 DoctorCheck processors(const DoctorFacts& f) {
@@ -129,6 +239,10 @@ DoctorCheck memory(const DoctorFacts& f) {
     return warned(id,
                   said("doctor.memory_limit", bytes(*f.memory_limit_bytes), bytes(*f.memory_bytes)),
                   said("doctor.more_memory"));
+  if (f.process_memory_bytes && *f.process_memory_bytes < kMostOfMemory * *f.memory_bytes)
+    return warned(
+        id, said("doctor.process_memory", bytes(*f.process_memory_bytes), bytes(*f.memory_bytes)),
+        said("doctor.lift_memory"));
   return good(id, said("doctor.memory", bytes(*f.memory_bytes)));
 }
 
@@ -139,27 +253,63 @@ DoctorCheck clock(const DoctorFacts& f) {
                                : warned(id, said("doctor.clock_free"), said("doctor.set_clock"));
 }
 
+// True if no file had any of the names: the loader says the same of each.
+bool none_found(const Said& why) {
+  constexpr std::string_view kMissing =
+      ": cannot open shared object file: No such file or directory";
+  const std::string& text = why.text();
+  return why.message().id.empty() && text.ends_with(kMissing) &&
+         text.find(kMissing) == text.size() - kMissing.size();
+}
+
 DoctorCheck mpi(const DoctorFacts& f) {
   constexpr const char* id = "mpi";
   const bool launcher = !f.mpirun.empty() || f.srun;
   const std::string started_by = f.mpirun.empty() ? "srun" : f.mpirun;
   if (!launcher) return warned(id, said("doctor.no_launcher"), said("doctor.install_mpi"));
+  if (!f.mpi_unopened.empty() && !none_found(f.mpi_unopened))
+    return failed(id, said("doctor.mpi_unsafe", started_by, f.mpi_unopened),
+                  step_of_unsafe("CLUSTERBENCH_MPI_LIBRARY", f.named_mpi, f.mpi_unopened,
+                                 said("doctor.name_mpi")));
   if (f.mpi_library.empty() || f.mpi_library == "none")
     return failed(id, said("doctor.no_mpi_library", started_by), said("doctor.name_mpi"));
   return good(id, said("doctor.mpi", f.mpi_library, started_by));
 }
 
+// Slurm takes a pmix of some version ("pmix_v5") where pmix is asked for.
+bool srun_has(const DoctorFacts& f, const std::string& plugin) {
+  return std::ranges::any_of(*f.srun_plugins, [&](const std::string& listed) {
+    return listed == plugin || (plugin == "pmix" && listed.starts_with("pmix_v"));
+  });
+}
+
+// The plugin that the user chose is the one that starts the ranks, whatever else srun has.
+DoctorCheck named_plugin(const char* id, const DoctorFacts& f) {
+  if (f.srun_plugin == "none")
+    return warned(id, said("doctor.srun_no_plugin", f.srun_arguments), said("doctor.other_plugin"));
+  if (srun_has(f, f.srun_plugin)) return good(id, said("doctor.srun_plugin", f.srun_plugin));
+  return failed(id,
+                said("doctor.srun_lacks", f.srun_plugin, f.srun_arguments,
+                     fmt::format("{}", fmt::join(*f.srun_plugins, " "))),
+                said("doctor.mend_srun_arguments"));
+}
+
 DoctorCheck pmix(const DoctorFacts& f) {
   constexpr const char* id = "pmix";
   if (!f.srun) return absent(id, said("doctor.no_slurm"));
-  if (f.srun_has_plugin) return good(id, said("doctor.srun_plugin", f.srun_plugin));
-  if (!f.srun_pmix) return warned(id, said("doctor.srun_silent"), said("doctor.try_srun"));
-  return *f.srun_pmix ? good(id, said("doctor.pmix"))
-                      : warned(id, said("doctor.no_pmix"), said("doctor.other_plugin"));
+  if (!f.srun_unasked.empty())
+    return warned(id, said("doctor.srun_unasked", f.srun_unasked), said("doctor.allow_processes"));
+  if (!f.srun_plugins) return warned(id, said("doctor.srun_silent"), said("doctor.try_srun"));
+  if (!f.srun_plugin.empty()) return named_plugin(id, f);
+  return srun_has(f, "pmix") ? good(id, said("doctor.pmix"))
+                             : warned(id, said("doctor.no_pmix"), said("doctor.other_plugin"));
 }
 
 DoctorCheck name_check(const char* id, const std::string& name, const NameLookup& lookup,
                        const Said& next) {
+  if (!lookup.unasked.empty())
+    return warned(id, said("doctor.name_unasked", name, lookup.unasked),
+                  said("doctor.allow_processes"));
   if (!lookup.seconds) return failed(id, said("doctor.name_silent", name), next);
   const Said seen = said("doctor.name_after", name, Quantity{*lookup.seconds, "seconds"});
   if (*lookup.seconds > kSlowLookup) return warned(id, seen, next);

@@ -2,17 +2,21 @@
 // where they cannot.
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "campaign/hosts.h"
 #include "campaign/launcher.h"
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
 #include "cli/documents_on_standard_output.h"
+#include "cli/launched_child.h"
 #include "cli/offers.h"
 #include "cli/profile_source.h"
 #include "cli/run_cmd_setup.h"
@@ -20,9 +24,11 @@
 #include "core/file.h"
 #include "core/json/json_text.h"
 #include "core/json/said_json.h"
+#include "core/path_search.h"
 #include "core/text.h"
 #include "sys/inventory/inventory.h"
-#include "sys/os/child_process.h"
+#include "sys/mpi/mpi.h"
+#include "sys/os/dl_trial.h"
 
 namespace cb {
 namespace {
@@ -30,7 +36,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kSchema = "clusterbench.doctor/1";
-constexpr double kHostPatience = 60;  // seconds for the checks of another host, mpirun included
+// Seconds for the checks of another host: two libraries there that hang, and mpirun.
+constexpr double kHostPatience = 90;
+constexpr double kJobPatience = 30;  // seconds for a job of two ranks on this host
+// A driver that hangs has a row of its own.
+const std::map<std::string, std::string> kWithoutGpus{{"CLUSTERBENCH_NVML_LIBRARY", "none"},
+                                                      {"CLUSTERBENCH_CUDA_LIBRARY", "none"}};
 // A round of `tcp` is given up after this; the whole of it has a limit of its own.
 constexpr const char* kRoundDeadline = "20s";
 constexpr int kListenerSeconds = 180;
@@ -67,11 +78,12 @@ DoctorState state_of(const std::string& name) {
   return DoctorState::fail;
 }
 
-// The one host of a document that another process of this program printed.
-DoctorHost host_of(const std::string& text) {
+// The one host of a document that this program printed on the host that is asked for as `name`.
+DoctorHost host_of(const std::string& text, const std::string& name) {
   const json document = json::parse(text);
   const json& host = document.at("hosts").at(0);
-  DoctorHost out{.host = host.at("host").get<std::string>(), .checks = {}};
+  const auto own = host.at("host").get<std::string>();
+  DoctorHost out{.host = own == name ? name : fmt::format("{} ({})", name, own), .checks = {}};
   for (const json& c : host.at("checks")) {
     DoctorCheck check{c.at("id").get<std::string>(), state_of(c.at("state").get<std::string>()),
                       with_say(c.at("seen").get<std::string>(), c)};
@@ -81,56 +93,143 @@ DoctorHost host_of(const std::string& text) {
   return out;
 }
 
+// Runs this program on the hosts by the launcher.
+Command command_there(const Launching& launching, const std::vector<HostSlots>& hosts,
+                      int ranks_per_host, const std::vector<std::string>& words,
+                      const std::map<std::string, std::string>& environment = {}) {
+  std::vector<std::string> program{startable_binary()};
+  program.insert(program.end(), words.begin(), words.end());
+  return launch_command(launching.setup, hosts, ranks_per_host, environment, program);
+}
+
+// The ranks of the job whose document this is; 0: it is none.
+int ranks_of(const std::string& document) {
+  try {
+    return json::parse(document).at("run").at("ranks").get<int>();
+  } catch (const json::exception&) {
+    return 0;
+  }
+}
+
+DoctorCheck no_job(const Said& why, const Said& next) {
+  return {"mpi", DoctorState::fail, said("doctor.no_job", file_in_path("mpirun"), why), next};
+}
+
+// What a job of two ranks on this host tells of its MPI: an mpirun and a library that opens are no
+// job yet. Nothing if one runs.
+std::optional<DoctorCheck> job_fault() {
+  const Launching launching = choose_launching({.launcher = "mpirun"});
+  const Command command = command_there(
+      launching, launching.hosts, 2,
+      {"mpi", "--op", "all_reduce", "--size", "8", "--quiet", "--json", "-"}, kWithoutGpus);
+  const LaunchedEnd end = run_launched({command}, kJobPatience).front();
+  if (end.ok && ranks_of(end.out) == 2) return std::nullopt;
+  return no_job(end.ok ? said("doctor.no_ranks") : end.how,
+                said("doctor.try_job", shell_text(command)));
+}
+
+// The launcher is not asked for what no campaign takes: this host's name, or what a variable has.
+DoctorCheck with_a_job(const DoctorCheck& mpi) {
+  if (!is_host_name(host_name()))
+    return no_job(said("doctor.odd_name", terminal_safe(host_name())), said("doctor.rename_host"));
+  try {
+    return job_fault().value_or(mpi);
+  } catch (const UsageError& e) {
+    const Problem& problem = e.problems().list.front();
+    return no_job(said("doctor.job_says", problem.where, problem.said()),
+                  said("doctor.mend_mpirun_arguments"));
+  }
+}
+
 DoctorHost this_host() {
   const FsRoot fs;
   const HostInventory inventory = collect_inventory(fs, host_name());
-  return {inventory.host, doctor_checks(doctor_facts(fs, inventory))};
+  DoctorHost out{inventory.host, doctor_checks(doctor_facts(fs, inventory))};
+  const auto mpi = std::ranges::find(out.checks, "mpi", &DoctorCheck::id);
+  if (mpi == out.checks.end() || mpi->state != DoctorState::ok) return out;
+  if (mpi::launched()) return out;  // a rank of a job starts no other
+  if (choose_launcher("auto", own_environment) == Launcher::mpirun)
+    *mpi = with_a_job(*mpi);
+  else
+    mpi->seen = said("doctor.job_untried", mpi->seen);
+  return out;
 }
 
-// Runs the program there by the launcher. Its end and its standard output.
-ChildResult run_there(const Launching& launching, const std::vector<HostSlots>& hosts,
-                      const std::vector<std::string>& words, double seconds, std::string& command) {
-  std::vector<std::string> program{startable_binary()};
-  program.insert(program.end(), words.begin(), words.end());
-  Command started = launch_command(launching.setup, hosts, 1, {}, program);
-  command = shell_text(started);
-  started.argv.insert(started.argv.begin(), "/usr/bin/env");
-  return run_child(started.argv, child_environment({}, {}), seconds);
-}
-
-DoctorHost other_host(const Launching& launching, const HostSlots& host) {
-  std::string command;
-  const ChildResult end =
-      run_there(launching, {host}, {"doctor", "--json", "-"}, kHostPatience, command);
-  Said why = end.how.empty() ? Said("no document") : Said(end.how);
+DoctorHost other_host(const HostSlots& host, const Command& command, const LaunchedEnd& end) {
+  Said why = end.how.empty() ? Said("no document") : end.how;
   try {
     // Exit code 1 is a check that failed there, and its document is whole.
-    if (!end.out.empty()) return host_of(end.out);
+    if (!end.out.empty()) return host_of(end.out, host.name);
   } catch (const std::exception& e) {
     why = Said(e.what());
   }
   return {host.name,
-          {{"reached", DoctorState::fail, said("doctor.not_reached", why.text()),
-            said("doctor.reach", command)}}};
+          {{"reached", DoctorState::fail, said("doctor.not_reached", why),
+            said("doctor.reach", shell_text(command))}}};
+}
+
+// All others are asked at once.
+std::vector<DoctorHost> asked_hosts(const Launching& launching) {
+  std::vector<Command> commands;
+  for (const HostSlots& host : launching.hosts) {
+    if (host.name != host_name())
+      commands.push_back(command_there(launching, {host}, 1, {"doctor", "--json", "-"}));
+  }
+  const std::vector<LaunchedEnd> ends = run_launched(commands, kHostPatience);
+  std::vector<DoctorHost> out;
+  size_t other = 0;
+  for (const HostSlots& host : launching.hosts) {
+    if (host.name == host_name()) {
+      out.push_back(this_host());
+    } else {
+      out.push_back(other_host(host, commands[other], ends[other]));
+      ++other;
+    }
+  }
+  return out;
+}
+
+// The hosts of which a check with this id failed.
+std::string failed_at(const std::vector<DoctorHost>& hosts, const char* id) {
+  std::string out;
+  for (const DoctorHost& host : hosts) {
+    const auto fails = [&](const DoctorCheck& c) {
+      return c.id == id && c.state == DoctorState::fail;
+    };
+    if (std::ranges::any_of(host.checks, fails)) out += (out.empty() ? "" : ", ") + host.host;
+  }
+  return out;
+}
+
+// Why data cannot go between the hosts, whatever their ports are; empty if it may.
+Said why_no_exchange(const std::vector<DoctorHost>& hosts) {
+  if (const std::string far = failed_at(hosts, "reached"); !far.empty())
+    return said("doctor.ports_not_reached", far);
+  const std::string without = failed_at(hosts, "mpi");
+  return without.empty() ? Said() : said("doctor.ports_no_mpi", without);
 }
 
 // Every pair of hosts exchanges data over ports that the kernel chooses: a firewall between them is
 // found by what it does.
-DoctorHost between(const Launching& launching) {
-  std::string command;
-  const ChildResult end = run_there(launching, launching.hosts,
-                                    {"tcp", "--test", "latency", "--schedule", "tournament",
-                                     "--duration", "200ms", "--round-deadline", kRoundDeadline,
-                                     "--deadline", fmt::format("{}s", kListenerSeconds), "--quiet"},
-                                    kListenerSeconds + kHostPatience, command);
+DoctorHost between(const Launching& launching, const Said& hindrance) {
   DoctorHost out{fmt::format("{} … {}", launching.hosts.front().name, launching.hosts.back().name),
                  {}};
+  if (!hindrance.empty()) {
+    out.checks.push_back({"listeners", DoctorState::not_checked, hindrance});
+    return out;
+  }
+  const Command command =
+      command_there(launching, launching.hosts, 1,
+                    {"tcp", "--test", "latency", "--schedule", "tournament", "--duration", "200ms",
+                     "--round-deadline", kRoundDeadline, "--deadline",
+                     fmt::format("{}s", kListenerSeconds), "--quiet"});
+  const LaunchedEnd end = run_launched({command}, kListenerSeconds + kHostPatience).front();
   if (end.ok)
     out.checks.push_back(
         {"listeners", DoctorState::ok, said("doctor.listeners", launching.hosts.size())});
   else
     out.checks.push_back({"listeners", DoctorState::fail, said("doctor.no_listener", end.how),
-                          said("doctor.open_ports", command)});
+                          said("doctor.open_ports", shell_text(command))});
   return out;
 }
 
@@ -143,15 +242,14 @@ std::vector<DoctorHost> all_hosts(const DoctorOptions& options) {
     throw UsageError("clusterbench doctor", "--hosts",
                      "needs mpirun or srun to reach other hosts: install Open MPI, or load its "
                      "module");
-  std::vector<DoctorHost> out;
-  for (const HostSlots& host : launching.hosts)
-    out.push_back(host.name == host_name() ? this_host() : other_host(launching, host));
-  if (launching.hosts.size() > 1) out.push_back(between(launching));
+  std::vector<DoctorHost> out = asked_hosts(launching);
+  if (launching.hosts.size() > 1) out.push_back(between(launching, why_no_exchange(out)));
   return out;
 }
 
 ExitCode doctor(const DoctorOptions& options) {
   const DocumentsOnStandardOutput guard("clusterbench doctor", {options.json});
+  library_trial::begin();  // a broken library is a row, not the end of all rows
   const std::vector<DoctorHost> hosts = all_hosts(options);
   std::cout << doctor_table(hosts, options.language == "zh" ? Lang::zh : Lang::en);
   if (!options.json.empty()) write_file_atomically(options.json, dump_json(document_of(hosts)));

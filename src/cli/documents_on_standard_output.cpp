@@ -18,6 +18,8 @@ DocumentsOnStandardOutput::DocumentsOnStandardOutput(const std::string& command,
                      "standard output has room for one document: name files for the others");
   if (standard_output_was_closed())
     throw UsageError(command, "-", "standard output is closed: name a file for the document");
+  std::cout.flush();
+  alone_.emplace();
   before_ = std::cout.rdbuf(std::cerr.rdbuf());
 }
 

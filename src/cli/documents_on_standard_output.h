@@ -1,13 +1,16 @@
 #pragma once
 
+#include <optional>
 #include <streambuf>
 #include <string>
 #include <vector>
 
+#include "core/standard_output.h"
+
 namespace cb {
 
 // If one of `names` is "-", standard output carries that document alone as long as this object
-// lives: the text for people goes to standard error.
+// lives: the text for people, and what libraries print, goes to standard error.
 class DocumentsOnStandardOutput {
  public:
   // Throws UsageError if more than one of the names is "-".
@@ -17,6 +20,7 @@ class DocumentsOnStandardOutput {
   DocumentsOnStandardOutput& operator=(const DocumentsOnStandardOutput&) = delete;
 
  private:
+  std::optional<DocumentOutput> alone_;
   std::streambuf* before_ = nullptr;  // the stream buffer of std::cout; null: unchanged
 };
 

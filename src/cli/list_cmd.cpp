@@ -7,6 +7,8 @@
 #include "cli/commands.h"
 #include "core/text.h"
 #include "sys/inventory/inventory.h"
+#include "sys/mpi/mpi.h"
+#include "sys/os/dl_trial.h"
 
 namespace cb {
 namespace {
@@ -34,6 +36,7 @@ std::string can_run(const Case& c, const FsRoot& fs, const HostInventory& invent
 }
 
 ExitCode list_cases() {
+  if (!mpi::launched()) library_trial::begin();
   const FsRoot fs;
   const HostInventory inventory = collect_inventory(fs, host_name());
   std::vector<std::vector<std::string>> rows{

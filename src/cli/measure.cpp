@@ -17,6 +17,8 @@
 #include "cli/note_lines.h"
 #include "core/text.h"
 #include "core/units.h"
+#include "sys/mpi/mpi.h"
+#include "sys/os/dl_trial.h"
 
 namespace cb {
 namespace {
@@ -86,6 +88,7 @@ bool redacts(const MeasureOptions& options) {
 
 ExitCode measure(const Case& c, const Params& params, const MeasureOptions& options) {
   const DocumentsOnStandardOutput guard("clusterbench " + c.info.name, {options.json});
+  if (c.info.prints_inventory && !mpi::launched()) library_trial::begin();
   Console console(c.info, options);
   return run_job({.what = c,
                   .params = params,

@@ -12,6 +12,7 @@
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "core/path_end.h"
+#include "core/standard_output.h"
 
 namespace cb {
 namespace {
@@ -169,7 +170,7 @@ std::string read_file(const std::filesystem::path& path, size_t at_most) {
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            Durable durable) {
-  if (path == kStandardOutput) return write_all(STDOUT_FILENO, content, "standard output");
+  if (path == kStandardOutput) return write_all(document_output(), content, "standard output");
   const PathEnd at = place_of(path);
   if (is_written_in_place(at)) return write_in_place(at, content, path);
   fill_and_rename(at, path, durable, [&](int fd) { write_all(fd, content, path); });

@@ -5,13 +5,13 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 import test_gds
 from campaigns import at_least, step, write_profile
-import test_gpu_flow as flow
+import test_gpu_cases as cases
+import test_gpu_flow
 from processes import compiled_shim, skip_under_sanitizers
 from test_gds import disk  # noqa: F401 (a fixture)
 
@@ -99,7 +99,8 @@ def test_the_module_has_code_for_the_device(place, there, driver, capability, ta
 def test_without_a_driver_it_is_said_that_there_is_none(place, monkeypatch):
     monkeypatch.setenv("CLUSTERBENCH_CUDA_LIBRARY", str(place.modules / "libcuda.so.1"))
     record = copied(place.put(11, 13), "", code=3)
-    assert record["outcome"] == "skipped" and "the NVIDIA driver's libcuda.so.1 is not there" in record["reason"]
+    assert record["outcome"] == "skipped" and "cannot be used as the NVIDIA driver's libcuda.so.1" in record["reason"]
+    assert "next: unset the variable, or correct it" in record["reason"]
     assert not record.get("metrics")
 
 
@@ -136,15 +137,6 @@ def test_a_file_that_is_no_library_is_refused_with_its_path(place):
 
 
 @pytest.fixture
-def hanging(place, tmp_path):
-    """A module that never opens: what waits for it never ends."""
-    skip_under_sanitizers(place.program, "what hangs is left behind with its memory")
-    slow = compiled_shim(tmp_path, "#include <unistd.h>\n__attribute__((constructor)) static void begin(void) { sleep(10000); }")
-    slow.rename(place.modules / NAME.format(13))
-    return place
-
-
-@pytest.fixture
 def driver_files(tmp_path):
     """Files of the driver where the loader finds them by name."""
     shutil.copy(FAKE / "libcuda.so.1", tmp_path / "libcuda.so.1")
@@ -152,19 +144,16 @@ def driver_files(tmp_path):
     return str(tmp_path)
 
 
-def test_doctor_names_a_module_that_hangs_and_no_library(hanging, driver_files):
-    done = run(hanging, "doctor", "--json", "-", code=1, cuda="driver=12080", CLUSTERBENCH_NCCL_LIBRARY=str(NCCL), LD_LIBRARY_PATH=driver_files)
-    seen = {c["id"]: c for c in json.loads(done.stdout)["hosts"][0]["checks"]}
-    assert seen["gpu-driver"]["state"] == "fail" and "CUDA modules do not open" in seen["gpu-driver"]["seen"]
-    for library in ("nccl", "cublas"):
-        assert seen[library]["state"] == "warn" and "before the CUDA modules" in seen[library]["seen"]
-
-
-def test_beside_a_module_that_hangs_the_driver_is_known(hanging):
-    begun = time.monotonic()
-    module, = [p for p in json.loads(run(hanging, "info", "--json", "-", cuda="driver=12080").stdout)["hosts"][0]["parts"] if p["kind"] == "cuda"]
-    assert module["attributes"]["driver"] == "12.8" and "do not open within 5 s" in str(module["unavailable"])
-    assert time.monotonic() - begun < 30
+def test_a_module_that_crashes_is_not_opened_and_the_next_is_taken(place, driver_files, tmp_path):
+    skip_under_sanitizers(place.program)
+    path = place.put(11).modules / NAME.format(13)
+    compiled_shim(tmp_path, "__attribute__((constructor)) static void begin(void) { volatile int* p = 0; *p = 1; }").rename(path)
+    done = run(place, "doctor", "--json", "-", code=None, cuda="driver=13010", LD_LIBRARY_PATH=driver_files)
+    seen, = [c for c in json.loads(done.stdout)["hosts"][0]["checks"] if c["id"] == "gpu-driver"]
+    assert seen["state"] == "warn" and f"{path}: a process that opens it crashes (signal 11, Segmentation fault)" in seen["seen"]
+    assert seen["next"].startswith("unpack the archive of the release again")
+    module, = [p for p in json.loads(run(place, "info", "--json", "-", cuda="driver=13010").stdout)["hosts"][0]["parts"] if p["kind"] == "cuda"]
+    assert module["attributes"]["path"] == str(place.modules / NAME.format(11)) and "crashes (signal 11" in module["attributes"]["module"]
 
 
 @pytest.mark.parametrize("there, driver, state", [((11, 13), 12020, "ok"), ((13,), 12020, "fail"), ((), 13000, "fail")])
@@ -173,6 +162,46 @@ def test_doctor_asks_for_a_module_that_the_driver_runs(place, driver_files, ther
     seen, = [c for c in json.loads(done.stdout)["hosts"][0]["checks"] if c["id"] == "gpu-driver"]
     assert seen["state"] == state, seen
     assert ("no CUDA module" in seen["seen"]) == (state == "fail")
+
+
+@pytest.mark.parametrize("good, state", [((), "fail"), ((13,), "fail"), ((12,), "warn")])
+def test_doctor_names_a_damaged_module(place, driver_files, good, state):
+    """Without it there is none, there is none for this driver, or a lesser one is taken."""
+    path = place.put(*good).modules / NAME.format(11)
+    path.write_text("an upload that broke off")
+    done = run(place, "doctor", "--json", "-", code=None, cuda="driver=12080", LD_LIBRARY_PATH=driver_files)
+    seen, = [c for c in json.loads(done.stdout)["hosts"][0]["checks"] if c["id"] == "gpu-driver"]
+    assert seen["state"] == state and f"the CUDA module {path} does not open: " in seen["seen"]
+    assert seen["next"].startswith("unpack the archive of the release again") and "update the driver" not in seen["next"]
+
+
+def test_doctor_names_the_variable_of_a_module_that_is_too_new(place, driver_files):
+    """One that the driver runs lies beside the program, so neither driver nor release is to blame."""
+    named = place.put(12, 13).modules / NAME.format(13)
+    done = run(place, "doctor", "--json", "-", code=1, cuda="driver=12080", LD_LIBRARY_PATH=driver_files, CLUSTERBENCH_CUDA_MODULE=str(named))
+    seen, = [c for c in json.loads(done.stdout)["hosts"][0]["checks"] if c["id"] == "gpu-driver"]
+    assert seen["state"] == "fail" and "the CUDA module that CLUSTERBENCH_CUDA_MODULE names needs a newer driver" in seen["seen"]
+    assert seen["next"] == f"unset CLUSTERBENCH_CUDA_MODULE, or correct it: it names {named}"
+
+
+def test_doctor_names_the_variable_of_a_module_that_is_not_there(place, driver_files):
+    done = run(place.put(13), "doctor", "--json", "-", code=1, cuda="driver=13000", LD_LIBRARY_PATH=driver_files, CLUSTERBENCH_CUDA_MODULE="/nonexistent/m.so")
+    seen, = [c for c in json.loads(done.stdout)["hosts"][0]["checks"] if c["id"] == "gpu-driver"]
+    assert seen["state"] == "fail" and seen["next"] == "unset CLUSTERBENCH_CUDA_MODULE, or correct it: it names /nonexistent/m.so"
+
+
+def test_a_driver_that_is_too_old_and_a_damaged_module_are_both_said(place):
+    path = place.put(13).modules / NAME.format(11)
+    path.write_text("an upload that broke off")
+    reason = copied(place, "driver=12080", code=3)["reason"]
+    assert "update the driver to 580 or newer" in reason and f"not used: the CUDA module {path} does not open" in reason
+
+
+def test_a_damaged_file_of_the_driver_is_not_called_absent(place, tmp_path):
+    (tmp_path / "libcuda.so.1").write_text("")
+    text = run(place.put(13), "info", CLUSTERBENCH_CUDA_LIBRARY="", LD_LIBRARY_PATH=str(tmp_path)).stdout
+    part = text[text.rindex("  cuda\n"):]
+    assert "file too short" in part and "libcuda.so.1 cannot be used" in part and "is not there" not in part
 
 
 def test_a_stub_of_the_driver_is_not_called_absent(place, tmp_path):
@@ -200,7 +229,7 @@ def test_info_says_which_module_the_driver_gets_and_why(place):
     assert "driver   12.2" in part and "runtime  11.8" in part and str(place.modules / NAME.format(11)) in part
     assert "the newest here that a driver of CUDA 12.2 runs" in part
     text = run(place, "info", CLUSTERBENCH_CUDA_LIBRARY="/nonexistent.so").stdout
-    assert "libcuda.so.1 is not there" in text[text.rindex("  cuda\n"):]
+    assert "cannot be used as the NVIDIA driver's libcuda.so.1 (/nonexistent.so: cannot open shared object file" in text[text.rindex("  cuda\n"):]
 
 
 def test_the_module_of_the_real_kernels_is_one_of_this_program(place):
@@ -260,24 +289,24 @@ def test_a_copy_on_a_host_takes_the_modules_along(place, tmp_path):
 # ---- the cases, over the table of each module ----
 @pytest.fixture(params=[11, 13])
 def over_module(request, place, monkeypatch):
-    """Makes the functions of test_gpu_flow run the program that has modules, with a driver that takes this one."""
+    """Makes the functions of test_gpu_cases run the program that has modules, with a driver that takes this one."""
     place.put(11, 13)
     fakes = place.program.parent.parent / "fake"
     fakes.mkdir()
     shutil.copy(FAKE / "fake_cublaslt_modules.so", fakes / "fake_cublaslt.so")
     (fakes / "fake_nvml.so").symlink_to(FAKE / "fake_nvml.so")
-    monkeypatch.setattr(flow, "BIN", place.program)
-    monkeypatch.setattr(flow, "FAKE", fakes)
+    monkeypatch.setattr(cases, "BIN", place.program)
+    monkeypatch.setattr(cases, "FAKE", fakes)
     driver = {11: 12020, 13: 13000}[request.param]
-    plain = flow.run
-    monkeypatch.setattr(flow, "run", lambda *args, cuda="", **more: plain(*args, cuda=f"driver={driver} {cuda}", **more))
+    plain = cases.run
+    monkeypatch.setattr(cases, "run", lambda *args, cuda="", **more: plain(*args, cuda=f"driver={driver} {cuda}", **more))
     return request.param
 
 
-CASES = [flow.test_every_type_is_multiplied_and_right, flow.test_a_wrong_product_has_no_number, flow.test_copies,
-         flow.test_every_wrong_copy_is_counted, flow.test_peers, flow.test_burn, flow.test_all_memory_tests, flow.test_ranks_share_the_gpus,
-         flow.test_a_hang_is_told_and_the_rest_is_kept, flow.test_small_products_are_not_the_time_of_their_launches,
-         flow.test_a_fatal_xid_ends_that_gpu]
+CASES = [cases.test_every_type_is_multiplied_and_right, cases.test_a_wrong_product_has_no_number, cases.test_copies,
+         cases.test_every_wrong_copy_is_counted, cases.test_peers, cases.test_burn, cases.test_all_memory_tests, cases.test_ranks_share_the_gpus,
+         test_gpu_flow.test_a_hang_is_told_and_the_rest_is_kept, cases.test_small_products_are_not_the_time_of_their_launches,
+         cases.test_a_fatal_xid_ends_that_gpu]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
@@ -288,17 +317,17 @@ def test_over_the_table(over_module, tmp_path, case):
 @pytest.mark.parametrize("fault", ["bitflip", "nan"])
 @pytest.mark.parametrize("phase, check", [("bf16", "result"), ("sm", "sm"), ("march", "memory")])
 def test_an_injected_fault_is_found_over_the_table(over_module, tmp_path, phase, check, fault):
-    flow.test_an_injected_fault_is_found(tmp_path, phase, check, fault)
+    cases.test_an_injected_fault_is_found(tmp_path, phase, check, fault)
 
 
 @pytest.mark.parametrize("case", ["gemm", "burn"])
 def test_a_gpu_that_fails_over_the_table(over_module, tmp_path, case):
-    flow.test_a_gpu_that_fails_does_not_take_the_others_along(tmp_path, case, 0)
+    cases.test_a_gpu_that_fails_does_not_take_the_others_along(tmp_path, case, 0)
 
 
 @pytest.mark.parametrize("code, what", [(802, "systemctl status nvidia-fabricmanager"), (46, "exclusive or prohibited mode")])
 def test_why_the_runtime_of_a_module_does_not_start(over_module, tmp_path, code, what):
-    record = flow.run(tmp_path, "gemm", cuda=f"count_error={code}", code=3)[0]
+    record = cases.run(tmp_path, "gemm", cuda=f"count_error={code}", code=3)[0]
     assert record["outcome"] == "skipped" and what in record["reason"]
 
 

@@ -1,6 +1,7 @@
 """Started with standard input, output or error closed: nothing meant for the terminal gets into a file."""
 
 import json
+import os
 import pathlib
 import subprocess
 
@@ -81,3 +82,23 @@ def test_a_document_for_closed_standard_output_is_refused(campaign, command):
     done = subprocess.run(["sh", "-c", 'exec "$0" "$@" 1>&-', BINARY, *words], stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 2
     assert "standard output is closed: name a file for the document" in done.stderr
+
+
+PRINTS = """
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((constructor)) static void prints(void) {
+  if (write(1, "written\\n", 8) < 8) _exit(1);
+  printf("held");  // by the C library, until the program ends
+}
+"""
+
+
+@pytest.mark.parametrize("command", ["doctor", "info"])
+def test_what_a_library_prints_is_not_in_the_document(tmp_path, command):
+    (tmp_path / "prints.c").write_text(PRINTS)
+    library = tmp_path / "prints.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "prints.c"], check=True)
+    done = cb(command, "--json", "-", env={**os.environ, "CLUSTERBENCH_MPI_LIBRARY": str(library)})
+    assert json.loads(done.stdout)["hosts"]
+    assert "written" in done.stderr and "held" in done.stderr

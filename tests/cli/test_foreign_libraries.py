@@ -81,5 +81,5 @@ def test_the_library_that_was_asked_for_is_named_with_its_file(run):
 def test_doctor_knows_whether_an_mpi_opens(run):
     done = run("doctor")
     row = next((line for line in done.stdout.splitlines() if line.startswith("mpi ")), "")
-    opens = run.what is another_architecture and shutil.which("mpirun") is not None  # the loader passes over such files
-    assert (" ok " in row) == opens, done.stdout
+    # A job takes the library beside its launcher, whatever the loader finds first.
+    assert (" ok " in row) == (shutil.which("mpirun") is not None), done.stdout

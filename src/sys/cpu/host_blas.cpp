@@ -92,7 +92,7 @@ std::variant<Cblas, Absent> open_openblas(const std::string& core, int threads) 
   }
   set("OPENBLAS_NUM_THREADS", std::to_string(threads));
   const DynamicLibrary dl = load_openblas(core);
-  if (!dl.present()) return Absent{dl.reason()};
+  if (!dl.present()) return Absent{dl.why()};
   if (const auto set_threads = dl.symbol<OpenblasSetThreads>("openblas_set_num_threads"))
     set_threads(threads);
   // "OpenBLAS 0.3.21 DYNAMIC_ARCH …": keeps name and version.
@@ -106,7 +106,7 @@ std::variant<Cblas, Absent> open_blis(int threads) {
   set("BLIS_NUM_THREADS", std::to_string(threads));
   const DynamicLibrary dl =
       DynamicLibrary::open("CLUSTERBENCH_BLIS", {"libblis.so.4", "libblis.so"});
-  if (!dl.present()) return Absent{dl.reason()};
+  if (!dl.present()) return Absent{dl.why()};
   Identity identity{"BLIS", "", ""};
   if (const auto text = dl.symbol<BlisText>("bli_info_get_version_str"))
     identity.version += std::string(" ") + text();

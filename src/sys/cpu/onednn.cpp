@@ -135,7 +135,7 @@ namespace cb::host_blas {
 std::variant<Onednn, Absent> open_onednn(int threads) {
   ::setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 1);
   const DynamicLibrary dl = DynamicLibrary::open("CLUSTERBENCH_ONEDNN", onednn::library_names());
-  if (!dl.present()) return Absent{dl.reason()};
+  if (!dl.present()) return Absent{dl.why()};
   std::string why;
   const auto t = onednn::bind(dl, why);
   if (!t) return Absent{why};

@@ -15,7 +15,7 @@ DynamicLibrary open_file(int driver_major) {
 }
 
 Said why_unfit(const DynamicLibrary& library, int driver_major) {
-  if (!library.present()) return said("gpu.blas_not_opened", library.reason());
+  if (!library.present()) return said("gpu.blas_not_opened", library.why());
   auto* const version = library.symbol<size_t()>("cublasLtGetVersion");
   if (version == nullptr || library.symbol<void()>("cublasLtMatmul") == nullptr)
     return said("gpu.blas_is_none", library.path());

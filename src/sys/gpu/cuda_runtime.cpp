@@ -1,5 +1,7 @@
 #include "sys/gpu/cuda_runtime.h"
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 
 #include "sys/os/dl.h"
@@ -7,10 +9,11 @@
 namespace cb::cuda {
 namespace {
 
+constexpr const char* kNamedDriver = "CLUSTERBENCH_CUDA_LIBRARY";
+
 Driver ask_driver() {
-  static const DynamicLibrary library =
-      DynamicLibrary::open("CLUSTERBENCH_CUDA_LIBRARY", {"libcuda.so.1"});
-  if (!library.present()) return {0, library.reason()};
+  static const DynamicLibrary library = DynamicLibrary::open(kNamedDriver, {"libcuda.so.1"});
+  if (!library.present()) return {0, library.why()};
   auto* const get = library.symbol<int(int*)>("cuDriverGetVersion");
   if (get == nullptr) return {0, said("gpu.driver_not_one", library.path()), true};
   int version = 0;
@@ -25,6 +28,11 @@ Driver ask_driver() {
 const Driver& driver() {
   static const Driver asked = ask_driver();
   return asked;
+}
+
+std::string named_driver() {
+  const char* file = std::getenv(kNamedDriver);
+  return file == nullptr ? "" : file;
 }
 
 std::string version_text(int version) {

@@ -21,12 +21,17 @@ struct Driver {
 // on one.
 const Driver& driver();
 
+// The file that CLUSTERBENCH_CUDA_LIBRARY names in place of the driver's library; "" if it is not
+// set.
+std::string named_driver();
+
 // The module that was chosen, or why there is none.
 struct ModuleChoice {
   int driver = 0;    // newest CUDA that the driver knows, 12020 for 12.2; 0 without a driver
   int runtime = 0;   // CUDA of the module; 0: no module can be used
   std::string path;  // of the module; "" if there is none
   Said reason;       // why this one, or why none and what to do
+  Said unusable;     // why files of modules that are there cannot be used; empty: all can
 };
 
 // True if runtime and kernels come from a module.

@@ -34,7 +34,7 @@ std::variant<Library, Said> Library::find() {
   Library out;
   out.library_ = DynamicLibrary::open("CLUSTERBENCH_NCCL_LIBRARY",
                                       {"libnccl.so.2", "libnccl.so", "librccl.so.1", "librccl.so"});
-  if (!out.library_.present()) return said("gpu.nccl_not_opened", out.library_.reason());
+  if (!out.library_.present()) return said("gpu.nccl_not_opened", out.library_.why());
   if (const std::string missing = out.bind(); !missing.empty())
     return said("gpu.nccl_lacks", out.path(), missing);
   if (out.functions_.get_version(&out.version_) != abi::kSuccess || out.version_ <= 0)

@@ -33,6 +33,7 @@ struct Gpu {
   std::string pci_address;  // "0000:9b:00.0"
   std::string name;
   double memory_bytes = 0;
+  Said no_address = {};    // why it tells no pci_address of a GPU of which it has a handle
   Said unreachable = {};   // why NVML has no handle ("GPU is lost"); empty if it has one
   void* handle = nullptr;  // an nvmlDevice_t
 };

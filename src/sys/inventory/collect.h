@@ -38,7 +38,11 @@ std::vector<Part> nvlink_domain_parts(const FsRoot& fs, const std::vector<Part>&
 void add_modules(Part& part, const FsRoot& fs);
 
 // Adds NVML's facts to the parts of kind gpu, matched by PCI address, and appends GPUs that only
-// NVML knows. If NVML is absent or hangs, each part says so.
-void add_nvml_facts(std::vector<Part>& gpus);
+// NVML knows. If NVML is absent or hangs, each part says so; if it hangs and there is no part,
+// throws Error.
+void add_nvml_facts(const FsRoot& fs, std::vector<Part>& gpus);
+// Adds what NVML told of its GPUs. The id is the address, or "nvml 3" for one that NVML has lost,
+// which is not a second GPU. One of which it tells nothing says why.
+void add_told_by_nvml(const FsRoot& fs, std::vector<Part>& gpus, const std::vector<Part>& told);
 
 }  // namespace cb::inventory

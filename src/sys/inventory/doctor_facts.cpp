@@ -11,21 +11,26 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/path_search.h"
 #include "core/srun_plugin.h"
 #include "sys/gpu/cublaslt_file.h"
 #include "sys/gpu/cuda_runtime.h"
 #include "sys/gpu/nccl.h"
+#include "sys/mpi/mpi.h"
 #include "sys/os/child_process.h"
 #include "sys/os/deadline_call.h"
+#include "sys/os/dl_trial.h"
 
 namespace cb {
 namespace {
 
-constexpr double kPatience = 5;  // seconds for srun, the name server and a library
+constexpr double kPatience = 5;  // seconds for srun and the name server
+constexpr double kLibraryPatience = library_trial::kPatience;
 
 std::optional<double> number(const std::optional<std::string>& text) {
   if (!text || text->empty() || text->find_first_not_of("0123456789") != std::string::npos)
@@ -67,14 +72,19 @@ void each_above(const std::string& mount, std::string group,
   at(mount);
 }
 
-std::string file_in_path(const char* program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream directories(path == nullptr ? "/usr/bin:/bin" : path);
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    std::string file = directory + "/" + program;
-    if (::access(file.c_str(), X_OK) == 0) return file;
+std::optional<double> process_memory() {
+  std::optional<double> out;
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      lower(out, static_cast<double>(limit.rlim_cur));
   }
-  return "";
+  return out;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 void read_rdma(const FsRoot& fs, DoctorFacts& facts) {
@@ -95,9 +105,14 @@ void read_processors(DoctorFacts& facts) {
     facts.cpus_allowed = CPU_COUNT(&allowed);
 }
 
-OpenedLibrary opened(const char* what, std::function<OpenedLibrary()> open) {
-  if (auto out = call_with_deadline<OpenedLibrary>(kPatience, std::move(open))) return *out;
-  return {.reason = said("doctor.opens_slowly", what, kPatience), .slow = true};
+OpenedLibrary opened(const char* what, const char* named_by, std::function<OpenedLibrary()> open) {
+  auto answer = call_with_deadline<OpenedLibrary>(kLibraryPatience, std::move(open));
+  OpenedLibrary out =
+      answer ? *answer
+             : OpenedLibrary{.reason = said("doctor.opens_slowly", what, kLibraryPatience),
+                             .slow = true};
+  out.named = variable(named_by);
+  return out;
 }
 
 OpenedLibrary open_nccl() {
@@ -117,7 +132,8 @@ OpenedLibrary not_tried(const char* why) { return {.reason = said(why), .slow = 
 
 // Whether the driver's library answers, and what it says of itself.
 std::optional<cuda::Driver> read_driver(DoctorFacts& facts) {
-  const auto driver = call_with_deadline<cuda::Driver>(kPatience, cuda::driver);
+  if (facts.driver_hangs) return std::nullopt;
+  const auto driver = call_with_deadline<cuda::Driver>(kLibraryPatience, cuda::driver);
   facts.driver_hangs = !driver;
   if (!driver) return driver;
   facts.cuda_library = driver->opens;  // what a file's name promises counts less
@@ -129,13 +145,15 @@ std::optional<cuda::Driver> read_driver(DoctorFacts& facts) {
 void read_module(DoctorFacts& facts) {
   using Choice = std::optional<cuda::ModuleChoice>;
   if (!cuda::uses_modules()) return;
-  const auto chosen = call_with_deadline<Choice>(kPatience, cuda::module_for_driver);
+  facts.named_module = variable("CLUSTERBENCH_CUDA_MODULE");
+  const auto chosen = call_with_deadline<Choice>(kLibraryPatience, cuda::module_for_driver);
   facts.modules_hang = !chosen;
-  facts.no_module = chosen && *chosen && (*chosen)->runtime == 0;
+  if (!chosen || !*chosen) return;
+  facts.no_module = (*chosen)->runtime == 0;
+  facts.unusable_modules = (*chosen)->unusable;
 }
 
-void read_gpu_libraries(DoctorFacts& facts) {
-  if (facts.gpus == 0) return;
+void open_gpu_libraries(DoctorFacts& facts) {
   const auto driver = read_driver(facts);
   if (driver) read_module(facts);
   if (!driver || facts.modules_hang) {
@@ -143,30 +161,45 @@ void read_gpu_libraries(DoctorFacts& facts) {
         not_tried(driver ? "doctor.not_tried_modules" : "doctor.not_tried_driver");
     return;
   }
-  facts.nccl = opened("NCCL", open_nccl);
+  facts.nccl = opened("NCCL", "CLUSTERBENCH_NCCL_LIBRARY", open_nccl);
   if (facts.nccl.slow)
     facts.cublaslt = not_tried("doctor.not_tried_nccl");
   else
-    facts.cublaslt =
-        opened("cuBLASLt", [major = driver->version / 1000] { return open_cublaslt(major); });
+    facts.cublaslt = opened("cuBLASLt", "CLUSTERBENCH_CUBLASLT_LIBRARY",
+                            [major = driver->version / 1000] { return open_cublaslt(major); });
+}
+
+void read_gpu_libraries(DoctorFacts& facts) {
+  facts.named_driver = cuda::named_driver();
+  if (facts.gpus == 0) return;
+  try {
+    open_gpu_libraries(facts);
+  } catch (const Error& e) {  // no thread to wait for them
+    facts.cuda_library = false;
+    facts.driver_unfit = facts.nccl.reason = facts.cublaslt.reason = e.said();
+  }
+}
+
+// It lists its plugins on stderr or stdout, by version.
+void ask_srun(DoctorFacts& facts) {
+  try {
+    const ChildResult said = run_child({"/bin/sh", "-c", "exec srun --mpi=list 2>&1"},
+                                       child_environment({}, {}), kPatience);
+    if (said.ok) facts.srun_plugins = srun_plugins_of(said.out);
+  } catch (const Error& e) {  // no process can be started
+    facts.srun_unasked = e.said();
+  }
 }
 
 void read_srun(DoctorFacts& facts) {
   facts.srun_plugin = srun_plugin_of_user();
+  facts.srun_arguments = variable("CLUSTERBENCH_SRUN_ARGS");
   const std::string srun = file_in_path("srun");
   facts.srun = !srun.empty();
-  if (!facts.srun) return;
-  // It lists its plugins on stderr or stdout, by version.
-  const ChildResult said = run_child({"/bin/sh", "-c", "exec srun --mpi=list 2>&1"},
-                                     child_environment({}, {}), kPatience);
-  if (!said.ok) return;
-  facts.srun_pmix = said.out.find("pmix") != std::string::npos;
-  std::istringstream listed(said.out);
-  for (std::string word; listed >> word;)
-    facts.srun_has_plugin |= word == facts.srun_plugin && word != "none";
+  if (facts.srun) ask_srun(facts);
 }
 
-NameLookup look_up(const std::string& name) {
+NameLookup ask_for(const std::string& name) {
   const double begin = monotonic_seconds();
   const auto code = call_with_deadline<int>(kPatience, [name] {
     addrinfo* found = nullptr;
@@ -176,6 +209,47 @@ NameLookup look_up(const std::string& name) {
   });
   if (!code) return {};
   return {.seconds = monotonic_seconds() - begin, .known = *code == 0};
+}
+
+NameLookup look_up(const std::string& name) {
+  try {
+    return ask_for(name);
+  } catch (const Error& e) {  // no thread to wait for it
+    return {.unasked = e.said()};
+  }
+}
+
+// Takes the reason why NVML says nothing of any GPU. False if it is one of this GPU.
+bool read_nvml_fault(const Said& why, DoctorFacts& facts) {
+  const std::string& id = why.message().id;
+  const bool is_closed = id == "nvml.not_opened" || id == "nvml.too_old";
+  if (!is_closed && id != "nvml.hangs" && id != "nvml.init") return false;
+  facts.nvml_opens = !is_closed;
+  facts.nvml_hangs = id == "nvml.hangs";
+  facts.nvml_fault = why;
+  return true;
+}
+
+SilentGpus& silent_as(const std::string& id, DoctorFacts& facts) {
+  if (id == "nvml.virtual_function" || id == "nvml.for_machines") return facts.of_machines;
+  if (id == "nvml.other_driver" || id == "nvml.excluded") return facts.not_driven;
+  if (id == "nvml.not_given") return facts.not_given;
+  if (id == "nvml.may_be_lost") return facts.may_be_lost;
+  return id == "nvml.unlisted" ? facts.unlisted : facts.lost;
+}
+
+void read_nvml(const HostInventory& inventory, DoctorFacts& facts) {
+  facts.named_nvml = variable("CLUSTERBENCH_NVML_LIBRARY");
+  facts.nvml_opens = true;
+  for (const Part* gpu : inventory.all("gpu")) {
+    const auto why = gpu->unavailable.find("nvml");
+    if (why == gpu->unavailable.end()) continue;
+    if (read_nvml_fault(why->second, facts)) continue;
+    SilentGpus& silent = silent_as(why->second.message().id, facts);
+    if (silent.count++ == 0) silent.why = why->second;
+    silent.addresses += (silent.addresses.empty() ? "" : ", ") + gpu->id;
+  }
+  facts.gpus -= facts.of_machines.count;
 }
 
 void read_inventory(const HostInventory& inventory, DoctorFacts& facts) {
@@ -188,10 +262,18 @@ void read_inventory(const HostInventory& inventory, DoctorFacts& facts) {
     facts.clock_synchronised = *clock == "yes";
   facts.memory_bytes = number_of(inventory.find("memory"), "total_bytes");
   facts.gpus = inventory.all("gpu").size();
-  facts.nvml_library = inventory.find("library", "nvml") != nullptr;
-  facts.cuda_library = inventory.find("library", "cuda") != nullptr;
+  if (const Part* failures = inventory.find("inventory"); failures != nullptr)
+    if (const auto why = failures->unavailable.find("gpu"); why != failures->unavailable.end())
+      facts.gpus_unread = why->second;
+  read_nvml(inventory, facts);
+  facts.nvml_library = facts.nvml_opens || inventory.find("library", "nvml") != nullptr;
   facts.verbs_library = inventory.find("library", "ibverbs") != nullptr;
+  if (const Part* module = inventory.find("cuda"); module != nullptr)
+    if (const auto why = module->unavailable.find("module"); why != module->unavailable.end())
+      facts.driver_hangs = why->second.message().id == "inventory.driver_hangs";
   facts.mpi_library = text_of(inventory.find("library", "mpi"), "version").value_or("");
+  facts.mpi_unopened = mpi::why_no_library();
+  facts.named_mpi = variable("CLUSTERBENCH_MPI_LIBRARY");
 }
 
 }  // namespace
@@ -219,6 +301,19 @@ CgroupLimits cgroup_limits(const FsRoot& fs) {
   return out;
 }
 
+std::vector<std::string> srun_plugins_of(const std::string& listed) {
+  std::vector<std::string> out;
+  std::istringstream lines(listed);
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(0, line.rfind(':') + 1);   // "srun: pmi2", "… versions available: pmix_v4,pmix_v5"
+    if (line.ends_with("...")) continue;  // "MPI plugin types are..."
+    std::ranges::replace(line, ',', ' ');
+    std::istringstream words(line);
+    for (std::string word; words >> word;) out.push_back(word);
+  }
+  return out;
+}
+
 DoctorFacts doctor_facts(const FsRoot& fs, const HostInventory& inventory) {
   DoctorFacts facts{.host = inventory.host};
   struct statvfs shm {};
@@ -231,6 +326,7 @@ DoctorFacts doctor_facts(const FsRoot& fs, const HostInventory& inventory) {
   const CgroupLimits limits = cgroup_limits(fs);
   facts.cpu_quota = limits.cpus;
   facts.memory_limit_bytes = limits.memory_bytes;
+  facts.process_memory_bytes = process_memory();
   facts.mpirun = file_in_path("mpirun");
   read_srun(facts);
   facts.own_name = look_up(facts.host);

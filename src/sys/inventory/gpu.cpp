@@ -118,7 +118,7 @@ std::vector<Part> gpu_parts(const FsRoot& fs) {
     if (!driver) part.unavailable["driver_version"] = said("inventory.no_nvidia_driver");
     gpus.push_back(std::move(part));
   }
-  if (fs.is_machine()) add_nvml_facts(gpus);
+  if (fs.is_machine()) add_nvml_facts(fs, gpus);
   const std::vector<Part> domains = nvlink_domain_parts(fs, gpus);
   gpus.insert(gpus.end(), switches.begin(), switches.end());
   gpus.insert(gpus.end(), domains.begin(), domains.end());

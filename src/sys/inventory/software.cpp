@@ -14,6 +14,7 @@
 #include "sys/inventory/fields.h"
 #include "sys/mpi/mpi.h"
 #include "sys/os/deadline_call.h"
+#include "sys/os/dl_trial.h"
 
 namespace cb::inventory {
 namespace {
@@ -102,13 +103,25 @@ Part library_part(const char* id, const std::string& version) {
   return {.kind = "library", .id = id, .attributes = {{"version", version}}};
 }
 
-constexpr double kPatience = 5;  // seconds for the driver, and as many for the modules' files
+// A host without MPI says nothing of it.
+void add_mpi(std::vector<Part>& parts) {
+  if (const std::string name = mpi::library_name(); name != "none")
+    parts.push_back(library_part("mpi", name));
+  else if (library_trial::is_unsafe(mpi::why_no_library()))
+    parts.push_back(
+        {.kind = "library", .id = "mpi", .unavailable = {{"version", mpi::why_no_library()}}});
+}
+
+// For the driver, and again for the modules' files.
+constexpr double kPatience = library_trial::kPatience;
 
 // Nothing where the driver or a file of the modules hangs: `part` then says which.
 std::optional<cuda::ModuleChoice> module_in_time(Part& part) {
   const auto driver = call_with_deadline<int>(kPatience, [] { return cuda::driver().version; });
   if (!driver) {
-    part.unavailable["module"] = said("inventory.driver_silent");
+    const std::string named = cuda::named_driver();
+    part.unavailable["module"] =
+        said("inventory.driver_hangs", named.empty() ? "libcuda.so.1" : named, kPatience);
     return std::nullopt;
   }
   const auto chosen =
@@ -138,8 +151,7 @@ std::vector<Part> library_parts(const FsRoot& fs) {
   std::vector<Part> out;
   if (fs.is_machine()) {
     out.push_back(library_part("glibc", gnu_get_libc_version()));
-    if (const std::string name = mpi::library_name(); name != "none")
-      out.push_back(library_part("mpi", name));
+    add_mpi(out);
   }
   std::vector<std::string> paths = path_candidates(fs);
   const std::vector<std::string> cached = cached_paths(fs);

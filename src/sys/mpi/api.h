@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/messages/said.h"
+
 // The part of MPI's C interface that this program calls, through a table that is filled at run
 // time. The library is that of the job's launcher, and MPI has three binary interfaces: Open MPI's,
 // MPICH's, and the standard's (MPI 5). The names are those of the standard. This header only
@@ -139,8 +141,8 @@ struct Api {
 #undef CB_MPI_SLOT
   Constants constants;
   Abi abi;
-  std::string path;    // the library's path; empty if there is none
-  std::string reason;  // why there is no library; empty if there is one
+  std::string path;  // the library's path; empty if there is none
+  Said reason;       // why there is no library; empty if there is one
 };
 
 // Opens the library of this process and publishes it in `published_api`. Never throws.
@@ -148,9 +150,9 @@ const Api& open_own();
 extern std::atomic<const Api*> published_api;
 
 // Returns the library of this process, which is opened at the first call. Without a library every
-// function fails, except Initialized and Finalized, which answer no. Never throws. Inline, because
-// every call of MPI comes through here, also those that are timed.
-inline const Api& api() {
+// function fails, except Initialized and Finalized, which answer no. Never throws. Inline, which a
+// compiler left to itself forgets in long functions: calls that are timed come through here.
+[[gnu::always_inline]] inline const Api& api() {
   const Api* const own = published_api.load(std::memory_order_acquire);
   return own != nullptr ? *own : open_own();
 }

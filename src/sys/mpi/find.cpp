@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/path_search.h"
+
 namespace cb::mpi {
 namespace {
 
@@ -67,6 +69,14 @@ std::optional<LauncherKind> kind_of(std::string_view file) {
   return std::nullopt;
 }
 
+// The launcher above, or else the one that would start a job here.
+LauncherAbove likely_launcher(const Surroundings& around) {
+  const LauncherAbove above = launcher_above(around);
+  if (!above.file.empty()) return above;
+  const auto kind = kind_of(around.mpirun);
+  return kind ? LauncherAbove{*kind, around.mpirun} : above;
+}
+
 // Guesses the kind if no known launcher is visible among the processes above.
 LauncherKind kind_by_variables(const Surroundings& around) {
   const auto is_set = [&](const char* name) { return around.variable(name).has_value(); };
@@ -85,7 +95,7 @@ struct LibraryNames {
 LibraryNames library_names(const Surroundings& around) {
   const Names open_mpi{"libmpi.so.40"}, mpich{"libmpi.so.12", "libmpich.so.12"};
   const Names standard{"libmpi_abi.so.1"};
-  LauncherKind kind = launcher_above(around).kind;
+  LauncherKind kind = likely_launcher(around).kind;
   if (kind == LauncherKind::unknown || kind == LauncherKind::slurm)
     kind = kind_by_variables(around);
   if (kind == LauncherKind::mpich) return {mpich, standard, open_mpi};
@@ -171,6 +181,8 @@ Surroundings own_surroundings() {
     const auto file = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), failed);
     out.ancestors.push_back(failed ? bare_name(process) : file.string());
   }
+  std::error_code none;
+  out.mpirun = std::filesystem::canonical(file_in_path("mpirun"), none).string();
   return out;
 }
 
@@ -185,7 +197,7 @@ std::vector<std::string> library_candidates(const Surroundings& around) {
   if (const auto given = around.variable(kLibraryVariable); given && !given->empty())
     return {*given};
   const LibraryNames names = library_names(around);
-  const LauncherAbove above = launcher_above(around);
+  const LauncherAbove above = likely_launcher(around);
   // Slurm's daemon belongs to no MPI: a library in its prefix is no better than any other.
   const std::string launcher = above.kind == LauncherKind::slurm ? "" : prefix_of(above.file);
   Candidates out(around);

@@ -1,8 +1,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include "sys/mpi/api.h"
 #include "sys/mpi/constants.h"
 #include "sys/mpi/find.h"
@@ -24,7 +22,7 @@ int says_no(int* flag) {
   return MPI_SUCCESS;
 }
 
-Api without_library(std::string reason) {
+Api without_library(Said reason) {
   Api out{};
 #define CB_MPI_FAILS(name, parameters, arguments) out.name = fails;
   CB_MPI_FUNCTIONS(CB_MPI_FAILS)
@@ -89,15 +87,15 @@ Api table_of(const DynamicLibrary& library) {
   out.constants = constants_of(out.abi, library, missing);
   if (missing.empty()) return out;
   const char* given = std::getenv(kLibraryVariable);
-  return without_library(fmt::format(
-      "{} has no {}{}", library.path(), missing,
-      given != nullptr && *given != '\0' ? fmt::format(" ({} is set)", kLibraryVariable) : ""));
+  const Said lacks = said("mpi.lacks", library.path(), missing);
+  const bool is_given = given != nullptr && *given != '\0';
+  return without_library(is_given ? said("dl.is_set", lacks, kLibraryVariable) : lacks);
 }
 
 Api open_one_of(const std::vector<std::string>& candidates) {
   const DynamicLibrary library =
       DynamicLibrary::open(kLibraryVariable, candidates, DynamicLibrary::Names::global);
-  return library.present() ? table_of(library) : without_library(library.reason());
+  return library.present() ? table_of(library) : without_library(library.why());
 }
 
 }  // namespace
@@ -118,7 +116,7 @@ const Api& open_own() {
 
 Api open_api(const std::string& path) {
   const DynamicLibrary library = DynamicLibrary::open("", {path}, DynamicLibrary::Names::global);
-  return library.present() ? table_of(library) : without_library(library.reason());
+  return library.present() ? table_of(library) : without_library(library.why());
 }
 
 }  // namespace cb::mpi

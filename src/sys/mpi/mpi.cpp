@@ -41,7 +41,7 @@ void require_library() {
   throw UsageError("clusterbench", process_name(),
                    fmt::format("was started by {}, whose MPI library cannot be opened: {}; next: "
                                "name the libmpi.so of that launcher in {}",
-                               starter(), api().reason, kLibraryVariable));
+                               starter(), api().reason.text(), kLibraryVariable));
 }
 
 // Shortens "MPICH Version:      5.0.2" and "Open MPI v4.1.4, package: …" to a few words.
@@ -113,6 +113,8 @@ std::string library_name() {
   return short_name(text);  // the text ends here, whatever length the library states
 }
 
+Said why_no_library() { return api().reason; }
+
 std::string library_and_path() { return fmt::format("{} ({})", library_name(), api().path); }
 
 std::string joined_library_name() { return launched() ? library_name() : "none"; }
@@ -151,8 +153,14 @@ Communicator Communicator::split_world(int colour, int key) {
   return split(MPI_COMM_WORLD, colour, key);
 }
 
+Communicator Communicator::world() {
+  Communicator out;
+  out.comm_ = MPI_COMM_WORLD;
+  return out;
+}
+
 Communicator::~Communicator() {
-  if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  if (comm_ != MPI_COMM_NULL && comm_ != MPI_COMM_WORLD) MPI_Comm_free(&comm_);
 }
 
 void abort_job(int exit_code) {

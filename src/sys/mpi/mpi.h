@@ -37,6 +37,9 @@ void require_launched_ranks(int ranks);
 // does not need MPI_Init.
 std::string library_name();
 
+// Returns why library_name() is "none"; empty if it is not.
+Said why_no_library();
+
 // Returns "Open MPI v4.1.4 (/usr/lib/libmpi.so.40)".
 std::string library_and_path();
 
@@ -71,9 +74,11 @@ class WorldCopy {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-// A part of a communicator, freed with the object. Errors are returned as codes.
+// A part of a communicator, freed with the object, or MPI_COMM_WORLD. Errors are returned as codes.
 class Communicator {
  public:
+  // MPI_COMM_WORLD itself. What is begun there and left unfinished, the next one there finds.
+  static Communicator world();
   // Collective over `whole`. Ranks with the same colour get one communicator, in the order of
   // `key`.
   static Communicator split(MPI_Comm whole, int colour, int key);

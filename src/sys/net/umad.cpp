@@ -84,7 +84,7 @@ struct Port::Library {
 
   static std::shared_ptr<const Library> open() {
     const DynamicLibrary file = DynamicLibrary::open(kVariable, {"libibumad.so.3"});
-    if (!file.present()) throw Error(said("umad.no_library", file.reason(), kVariable));
+    if (!file.present()) throw Error(said("umad.no_library", file.why(), kVariable));
     auto out = std::make_shared<Library>();
     const auto bind = [&](auto*& slot, const char* name) {
       slot = file.symbol<std::remove_pointer_t<std::remove_reference_t<decltype(slot)>>>(name);

@@ -20,17 +20,14 @@ constexpr const char* kVariable = "CLUSTERBENCH_VERBS_LIBRARY";
 
 struct Opened {
   Library library;
-  std::string reason;  // empty if the library is usable
+  Said reason;  // empty if the library is usable
 };
 
 Opened opened() {
   Opened out;
   const DynamicLibrary file = DynamicLibrary::open(kVariable, {"libibverbs.so.1"});
   if (!file.present()) {
-    out.reason = fmt::format(
-        "libibverbs cannot be opened: {}; next: install it on this host (rdma-core, libibverbs1), "
-        "or name the file in {}",
-        file.reason(), kVariable);
+    out.reason = said("verbs.no_library", file.why(), kVariable);
     return out;
   }
   out.library.path = file.path();
@@ -44,8 +41,7 @@ Opened opened() {
   out.library.name = file.symbol<result parameters>(#name);
   CB_VERBS_NEWER_FUNCTIONS(CB_VERBS_BIND)
 #undef CB_VERBS_BIND
-  if (missing != nullptr)
-    out.reason = fmt::format("{} has no {}: it is no libibverbs", file.path(), missing);
+  if (missing != nullptr) out.reason = said("verbs.not_one", file.path(), missing);
   return out;
 }
 

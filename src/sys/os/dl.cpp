@@ -1,11 +1,14 @@
 #include "sys/os/dl.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +17,9 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/messages/mentions.h"
+#include "sys/os/dl_trial.h"
 
 namespace cb {
 namespace {
@@ -40,10 +46,42 @@ bool is_damaged(const std::string& name, const std::string& reason) {
   return is_it && !is_none;
 }
 
+constexpr uint16_t kOwnMachine =
+#ifdef __aarch64__
+    EM_AARCH64;
+#else
+    EM_X86_64;
+#endif
+
+// The machine in an ELF file's header; nothing if it is no such file, or cannot be read.
+std::optional<uint16_t> machine_of(const std::string& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return std::nullopt;
+  ElfW(Ehdr) header{};
+  const bool whole = ::read(fd, &header, sizeof header) == static_cast<ssize_t>(sizeof header);
+  ::close(fd);
+  if (!whole || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;
+  return header.e_machine;
+}
+
+// Why the loader refused the name, after dlopen(). Of a file that is there, and is not for this
+// processor or may not be read, it says that there is none.
+Said why_refused(const std::string& name) {
+  const std::string told = last_dl_error();
+  if (told.find(": cannot open shared object file") == std::string::npos) return Said(told);
+  const std::string file = told.substr(0, told.find(": "));
+  if (file != name) return said("dl.needs", name, told);
+  if (name.find('/') == std::string::npos || ::access(name.c_str(), F_OK) != 0) return Said(told);
+  if (::access(name.c_str(), R_OK) != 0) return said("dl.unreadable", name, std::strerror(errno));
+  const auto machine = machine_of(name);
+  return machine && *machine != kOwnMachine ? said("dl.other_machine", name) : Said(told);
+}
+
 constexpr size_t kNamesListed = 4;  // of those that did not open for one reason
 
 struct RefusedName {
-  std::string name, why;  // `why` begins with the name where the loader's own text does
+  std::string name;
+  Said why;  // begins with the name where the loader's own text does
 };
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -53,22 +91,24 @@ std::string names_text(const std::vector<std::string>& names) {
 
 std::string without_name(const RefusedName& refused) {
   const std::string begin = refused.name + ": ";
-  return refused.why.starts_with(begin) ? refused.why.substr(begin.size()) : refused.why;
+  const std::string& why = refused.why.text();
+  return why.starts_with(begin) ? why.substr(begin.size()) : why;
 }
 
 // The reasons in the order of the attempts. Names that follow each other share a reason that is the
 // same.
-std::string reason_of(const std::vector<RefusedName>& refused) {
-  std::string out;
+Said reason_of(const std::vector<RefusedName>& refused) {
+  std::vector<Said> out;
   for (size_t i = 0; i < refused.size();) {
     const std::string why = without_name(refused[i]);
-    const bool names_itself = why == refused[i].why;
+    const Said whole = refused[i].why;
     std::vector<std::string> alike;
     for (; i < refused.size() && without_name(refused[i]) == why; ++i)
       alike.push_back(refused[i].name);
-    out += (out.empty() ? "" : "; ") + (names_itself ? why : names_text(alike) + ": " + why);
+    const bool stands_alone = alike.size() == 1 || why == whole.text();
+    out.push_back(stands_alone ? whole : Said(names_text(alike) + ": " + why));
   }
-  return out;
+  return said_list(out);
 }
 
 // False for a pipe or a device: the loader would wait until somebody writes to it.
@@ -76,6 +116,23 @@ bool may_be_library(const std::string& name) {
   struct stat info {};
   return name.find('/') == std::string::npos || ::stat(name.c_str(), &info) != 0 ||
          S_ISREG(info.st_mode);
+}
+
+// Why the loader is not asked for the name; empty if it is.
+Said why_not_to_open(const std::string& name, const std::optional<library_trial::Unsafe>& unsafe) {
+  if (unsafe && unsafe->name == name) return unsafe->why;
+  return may_be_library(name) ? Said() : said("dl.not_regular", name);
+}
+
+bool ends_search(const RefusedName& refused) {
+  if (mentions(refused.why.message(), {"dl.other_machine", "dl.unreadable"})) return false;
+  return library_trial::is_unsafe(refused.why) || is_damaged(refused.name, refused.why.text());
+}
+
+std::vector<std::string> those_that_may_be_libraries(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  std::ranges::copy_if(names, std::back_inserter(out), may_be_library);
+  return out;
 }
 
 // Copies the whole file `from` to the descriptor `to`. Returns false with errno set if that fails.
@@ -95,25 +152,29 @@ bool copy_file_to(const std::string& from, int to) {
 
 }  // namespace
 
+bool lacks_library(const Said& why) { return mentions(why.message(), {"dl.needs"}); }
+
 DynamicLibrary DynamicLibrary::open(const char* override_name,
                                     const std::vector<std::string>& names, Names visible) {
   const int flags = RTLD_NOW | (visible == Names::global ? RTLD_GLOBAL : RTLD_LOCAL);
   const char* given = std::getenv(override_name);
   const bool is_given = given != nullptr && *given != '\0';
+  const std::vector<std::string> tried = is_given ? std::vector<std::string>{given} : names;
+  const auto unsafe = library_trial::first_unsafe(those_that_may_be_libraries(tried), flags);
   DynamicLibrary out;
   std::vector<RefusedName> refused;
-  for (const std::string& name : is_given ? std::vector<std::string>{given} : names) {
-    const bool may_wait = !may_be_library(name);
-    if (!may_wait) out.handle_ = dlopen(name.c_str(), flags);
+  for (const std::string& name : tried) {
+    const Said why = why_not_to_open(name, unsafe);
+    if (why.empty()) out.handle_ = dlopen(name.c_str(), flags);
     if (out.handle_ != nullptr) {
       out.path_ = path_of(out.handle_, name);
       return out;
     }
-    refused.push_back({name, may_wait ? name + ": not a regular file" : last_dl_error()});
-    if (is_damaged(name, refused.back().why)) break;
+    refused.push_back({name, why.empty() ? why_refused(name) : why});
+    if (ends_search(refused.back())) break;
   }
   out.reason_ = reason_of(refused);
-  if (is_given) out.reason_ += fmt::format(" ({} is set)", override_name);
+  if (is_given) out.reason_ = said("dl.is_set", out.reason_, override_name);
   return out;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/messages/said.h"
+
 namespace cb {
 
 // A shared library opened at run time. An absent library is no error: reason() says what was tried
@@ -17,7 +19,8 @@ class DynamicLibrary {
 
   // If the environment variable `override_name` is set, tries only its path; otherwise tries each
   // of `names`, where the loader searches them. A file without an ELF header ends the search:
-  // another library under a later name is not the one that the site means.
+  // another library under a later name is not the one that the site means. So does a library that
+  // sys/os/dl_trial.h finds to crash or to hang, and it is not opened.
   static DynamicLibrary open(const char* override_name, const std::vector<std::string>& names,
                              Names visible = Names::local);
 
@@ -27,8 +30,9 @@ class DynamicLibrary {
   DynamicLibrary private_copy() const;
 
   bool present() const { return handle_ != nullptr; }
-  const std::string& reason() const { return reason_; }  // empty if present
-  const std::string& path() const { return path_; }      // the file's path; empty if absent
+  const std::string& reason() const { return reason_.text(); }  // in English; empty if present
+  const Said& why() const { return reason_; }                   // the reason in every language
+  const std::string& path() const { return path_; }             // the file's path; empty if absent
   // Returns the name that the library was built under, which the file's name may not be; "" if it
   // has none.
   std::string own_name() const;
@@ -44,7 +48,10 @@ class DynamicLibrary {
   void* find(const char* name) const;
   void* handle_ = nullptr;
   std::string path_;
-  std::string reason_;
+  Said reason_;
 };
+
+// True if the reason, or a part of it, is that a library was found, and one that it needs was not.
+bool lacks_library(const Said& why);
 
 }  // namespace cb

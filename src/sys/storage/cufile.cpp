@@ -91,9 +91,7 @@ DynamicLibrary open_library() {
   return DynamicLibrary::open("CLUSTERBENCH_CUFILE_LIBRARY", {"libcufile.so.0", "libcufile.so"});
 }
 
-Said why_not_opened(const DynamicLibrary& library) {
-  return said("gds.no_cufile", library.reason());
-}
+Said why_not_opened(const DynamicLibrary& library) { return said("gds.no_cufile", library.why()); }
 
 }  // namespace
 

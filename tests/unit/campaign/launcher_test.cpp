@@ -117,6 +117,30 @@ TEST_CASE("whose mpirun it is") {
       mpirun_is_hydra([](const std::string&) -> std::optional<std::string> { return "/nowhere"; }));
 }
 
+TEST_CASE("a site's script is what it starts") {
+  const ProgramFolder site, real;
+  const auto write = [](const std::filesystem::path& file, const std::string& text) {
+    std::ofstream(file) << text;
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  };
+  const auto is_hydra = [&](const std::string& script) {
+    write(site.path() / "mpirun", "#!/bin/sh\n" + script);
+    return mpirun_is_hydra([&](const std::string& name) -> std::optional<std::string> {
+      if (name == "PATH") return site.path().string() + ":" + real.path().string();
+      return std::nullopt;
+    });
+  };
+  write(real.path() / "mpiexec.hydra", "\x7f");
+  std::filesystem::create_symlink("mpiexec.hydra", real.path() / "mpirun.mpich");
+  write(real.path() / "orterun", "\x7f");
+  std::filesystem::create_symlink("orterun", real.path() / "mpirun.openmpi");
+  CHECK(is_hydra("exec mpirun.mpich \"$@\"\n"));
+  CHECK(is_hydra("exec '" + (real.path() / "mpirun.mpich").string() + "' \"$@\"\n"));
+  CHECK_FALSE(is_hydra("exec mpirun.openmpi \"$@\"\n"));
+  CHECK_FALSE(is_hydra("# mpirun.mpich\nexec mpirun.openmpi \"$@\"\n"));
+  CHECK_FALSE(is_hydra("exec mpirun \"$@\"\n"));  // itself
+}
+
 TEST_CASE("which launcher brings standard input whole") {
   CHECK(piece_of({.launcher = Launcher::mpirun}, "orterun") == 0);  // Open MPI up to 4
   CHECK(piece_of({.launcher = Launcher::mpirun}) == 4096);  // Open MPI 5, or a site's script

@@ -33,7 +33,7 @@ DoctorFacts good_facts() {
           .mpirun = "/usr/bin/mpirun",
           .mpi_library = "Open MPI v4.1.4",
           .srun = true,
-          .srun_pmix = true,
+          .srun_plugins = {{"none", "pmi2", "pmix"}},
           .own_name = {.seconds = 0.001, .known = true},
           .localhost = {.seconds = 0.001, .known = true}};
 }
@@ -204,8 +204,135 @@ TEST_CASE("clock, MPI and Slurm") {
   CHECK(after("mpi", [](DoctorFacts& f) { f.mpirun = "", f.srun = false; }) == "warn");
   CHECK(after("mpi", [](DoctorFacts& f) { f.mpi_library = ""; }) == "fail");
   CHECK(after("pmix", [](DoctorFacts& f) { f.srun = false; }) == "not checked");
-  CHECK(after("pmix", [](DoctorFacts& f) { f.srun_pmix = false; }) == "warn");
-  CHECK(after("pmix", [](DoctorFacts& f) { f.srun_pmix = {}; }) == "warn");
+  CHECK(after("pmix", [](DoctorFacts& f) { f.srun_plugins = {{"none", "pmi2"}}; }) == "warn");
+  CHECK(after("pmix", [](DoctorFacts& f) { f.srun_plugins = {{"pmix_v4"}}; }) == "ok");
+  CHECK(after("pmix", [](DoctorFacts& f) { f.srun_plugins = {}; }) == "warn");
+}
+
+TEST_CASE("where the user names a plugin of srun, only that one counts") {
+  const auto with = [](const std::string& plugin) {
+    DoctorFacts facts = good_facts();
+    facts.srun_plugin = plugin;
+    facts.srun_arguments = "-v --mpi=" + plugin;
+    return check_of(facts, "pmix");
+  };
+  CHECK(with("pmi2").state == DoctorState::ok);
+  CHECK(with("none").state == DoctorState::warn);
+  const DoctorCheck typo = with("pmi");
+  CHECK(typo.state == DoctorState::fail);
+  CHECK(typo.seen.text() ==
+        "CLUSTERBENCH_SRUN_ARGS is \"-v --mpi=pmi\", and srun has no plugin pmi; it has: none pmi2 "
+        "pmix");
+  CHECK(typo.next.text().starts_with("unset CLUSTERBENCH_SRUN_ARGS"));
+}
+
+TEST_CASE("GPUs of which NVML says nothing cannot be measured, and its reason is shown") {
+  DoctorFacts facts = good_facts();
+  facts.nvml_fault = "nvmlInit_v2: Driver/library version mismatch";
+  facts.nvml_opens = true;
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+  CHECK(check_of(facts, "gpu-driver").seen.text() ==
+        "8 GPUs, but nvmlInit_v2: Driver/library version mismatch");
+  CHECK(check_of(facts, "gpu-driver").next.text().starts_with("run nvidia-smi"));
+  facts.nvml_hangs = true;
+  CHECK(check_of(facts, "gpu-driver").next.text().find("hangs needs a restart") !=
+        std::string::npos);
+  facts.nvml_hangs = facts.nvml_opens = false;
+  facts.nvml_fault = "NVML does not open: file too short";
+  CHECK(check_of(facts, "gpu-driver").next.text().find("--gpus all") != std::string::npos);
+  facts.named_nvml = "/x/nvml.so";
+  CHECK(check_of(facts, "gpu-driver").next.text() ==
+        "unset CLUSTERBENCH_NVML_LIBRARY, or correct it: it names /x/nvml.so");
+}
+
+TEST_CASE("GPUs that could not be read are not called absent") {
+  DoctorFacts facts = good_facts();
+  facts.gpus = 0;
+  facts.gpus_unread = "nvmlDeviceGetCount_v2: Unknown Error";
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+  for (const char* id : {"nccl", "cublas"}) {
+    CHECK(check_of(facts, id).state == DoctorState::not_checked);
+    CHECK(check_of(facts, id).seen.text() == "not tried: the GPUs could not be read");
+  }
+}
+
+TEST_CASE("GPUs that NVML has lost or lacks are counted and named") {
+  const SilentGpus two{.count = 2, .addresses = "0000:9b:00.0, 0000:bb:00.0", .why = "GPU is lost"};
+  const auto with = [&](SilentGpus DoctorFacts::*silent) {
+    DoctorFacts facts = good_facts();
+    facts.*silent = two;
+    return check_of(facts, "gpu-driver");
+  };
+  CHECK(with(&DoctorFacts::lost).state == DoctorState::fail);
+  CHECK(with(&DoctorFacts::lost).seen.text() ==
+        "2 of 8 GPUs do not answer (0000:9b:00.0, 0000:bb:00.0): GPU is lost");
+  CHECK(with(&DoctorFacts::lost).next.text().find("container") == std::string::npos);
+  CHECK(with(&DoctorFacts::unlisted).state == DoctorState::fail);
+  CHECK(with(&DoctorFacts::may_be_lost).state == DoctorState::fail);
+  for (const auto silent : {&DoctorFacts::not_given, &DoctorFacts::not_driven})
+    CHECK(with(silent).state == DoctorState::warn);
+  CHECK(with(&DoctorFacts::not_given).seen.text() ==
+        "8 GPUs on PCI, and NVML lacks 2 of them (0000:9b:00.0, 0000:bb:00.0): GPU is lost");
+  CHECK(with(&DoctorFacts::of_machines).state == DoctorState::ok);
+}
+
+TEST_CASE("what fails comes before GPUs that may be meant for others") {
+  DoctorFacts facts = good_facts();
+  facts.not_given = {.count = 1, .addresses = "0000:9b:00.0", .why = "not given"};
+  facts.unusable_modules = "a module is damaged";
+  CHECK(check_of(facts, "gpu-driver").seen.text().find("0000:9b:00.0") != std::string::npos);
+  facts.no_module = true;
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+}
+
+TEST_CASE("a host whose GPUs are all for virtual machines has none to measure") {
+  DoctorFacts facts = good_facts();
+  facts.gpus = 0;
+  facts.of_machines = {.count = 8, .addresses = "0000:9b:00.0", .why = "vfio-pci has it"};
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::not_checked);
+  CHECK(check_of(facts, "gpu-driver").seen.text() ==
+        "8 GPUs, and none for this host: vfio-pci has it");
+}
+
+TEST_CASE("a library of MPI or a CUDA module that a variable names is named") {
+  DoctorFacts facts = good_facts();
+  facts.mpi_library = "none";
+  facts.mpi_unopened = "/x/libmpi.so: no such file (CLUSTERBENCH_MPI_LIBRARY is set)";
+  facts.named_mpi = "/x/libmpi.so";
+  CHECK(check_of(facts, "mpi").seen.text().find("/x/libmpi.so: no such file") != std::string::npos);
+  CHECK(check_of(facts, "mpi").next.text() ==
+        "unset CLUSTERBENCH_MPI_LIBRARY, or correct it: it names /x/libmpi.so");
+  facts.no_module = true;
+  facts.driver = "12.8";
+  facts.named_module = "/x/libclusterbench_cuda13.so";
+  CHECK(check_of(facts, "gpu-driver").seen.text().find("CLUSTERBENCH_CUDA_MODULE names needs") !=
+        std::string::npos);
+  CHECK(check_of(facts, "gpu-driver").next.text() ==
+        "unset CLUSTERBENCH_CUDA_MODULE, or correct it: it names /x/libclusterbench_cuda13.so");
+}
+
+TEST_CASE("a variable that names the driver's library is mended first") {
+  DoctorFacts facts = good_facts();
+  facts.driver_unfit = "/x/libcuda.so.1: file too short";
+  facts.named_driver = "/x/libcuda.so.1";
+  for (const bool opens : {false, true}) {
+    facts.cuda_library = opens;
+    CHECK(check_of(facts, "gpu-driver").next.text() ==
+          "unset CLUSTERBENCH_CUDA_LIBRARY, or correct it: it names /x/libcuda.so.1");
+  }
+}
+
+TEST_CASE("a file of a CUDA module that is damaged is named, and unpacked again") {
+  DoctorFacts facts = good_facts();
+  facts.unusable_modules = "the CUDA module /x/libclusterbench_cuda13.so does not open";
+  for (const bool none : {false, true}) {
+    facts.no_module = none;
+    const DoctorCheck seen = check_of(facts, "gpu-driver");
+    CHECK(seen.state == (none ? DoctorState::fail : DoctorState::warn));
+    CHECK(seen.seen.text() ==
+          "8 GPUs, but the CUDA module /x/libclusterbench_cuda13.so does not open");
+    CHECK(seen.next.text().starts_with("unpack the archive"));
+  }
 }
 
 TEST_CASE("a name that is found late costs every job of MPI that time") {
@@ -217,4 +344,60 @@ TEST_CASE("a name that is found late costs every job of MPI that time") {
   };
   both(&DoctorFacts::own_name, "own-name");
   both(&DoctorFacts::localhost, "localhost");
+}
+
+TEST_CASE("a library of the driver that crashes the process is a matter of the driver") {
+  DoctorFacts facts = good_facts();
+  facts.nvml_fault = said("nvml.not_opened", said("dl.crashes", "libnvidia-ml.so.1", 11, "SEGV"));
+  facts.nvml_library = false;
+  const DoctorCheck nvml = check_of(facts, "gpu-driver");
+  CHECK(nvml.state == DoctorState::fail);
+  CHECK(nvml.seen.text() ==
+        "8 GPUs, but NVML does not open: libnvidia-ml.so.1: a process that opens it crashes "
+        "(signal 11, SEGV)");
+  CHECK(nvml.next.text().find("install the driver again") != std::string::npos);
+  facts.named_nvml = "/x/nvml.so";
+  CHECK(check_of(facts, "gpu-driver").next.text().starts_with("unset CLUSTERBENCH_NVML_LIBRARY"));
+  facts.cuda_library = false;
+  facts.driver_unfit = said("dl.ends", "libcuda.so.1", 0);
+  CHECK(check_of(facts, "gpu-driver").seen.text().starts_with("8 GPUs, but libcuda.so.1: "));
+  CHECK(check_of(facts, "gpu-driver").next.text().find("install the driver again") !=
+        std::string::npos);
+}
+
+TEST_CASE("an NVML that crashes or hangs is told where PCI shows no GPU") {
+  DoctorFacts facts = good_facts();
+  facts.gpus = 0;
+  facts.gpus_unread = said("nvml.not_opened", said("dl.hangs", "libnvidia-ml.so.1", 8));
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::fail);
+  CHECK(check_of(facts, "gpu-driver").next.text().find("dmesg") != std::string::npos);
+  facts.named_nvml = "/x/nvml.so";
+  CHECK(check_of(facts, "gpu-driver").next.text().starts_with("unset CLUSTERBENCH_NVML_LIBRARY"));
+  facts.gpus_unread = said("nvml.hangs", "nvmlInit_v2", 20);
+  CHECK(check_of(facts, "gpu-driver").next.text().find("restart of the host") != std::string::npos);
+}
+
+TEST_CASE("other libraries that crash or hang: the file, and the variable that names it") {
+  DoctorFacts facts = good_facts();
+  facts.nccl = {.reason = said("dl.crashes", "libnccl.so.2", 11, "SEGV")};
+  CHECK(check_of(facts, "nccl").next.text().starts_with("install NCCL"));
+  facts.nccl.named = "/x/nccl.so";
+  CHECK(check_of(facts, "nccl").next.text() ==
+        "unset CLUSTERBENCH_NCCL_LIBRARY, or correct it: it names /x/nccl.so");
+  facts.cublaslt = {.reason = said("dl.hangs", "libcublasLt.so.13", 8)};
+  CHECK(check_of(facts, "cublas").next.text().starts_with("run it again"));
+  facts.mpi_library = "";
+  facts.mpi_unopened = said("dl.crashes", "libmpi.so.40", 11, "SEGV");
+  const DoctorCheck mpi = check_of(facts, "mpi");
+  CHECK(mpi.state == DoctorState::fail);
+  CHECK(mpi.seen.text().find("libmpi.so.40: a process that opens it crashes") != std::string::npos);
+  facts.named_mpi = "/x/libmpi.so";
+  CHECK(check_of(facts, "mpi").next.text().starts_with("unset CLUSTERBENCH_MPI_LIBRARY"));
+}
+
+TEST_CASE("a module that hangs comes from a slow folder") {
+  DoctorFacts facts = good_facts();
+  facts.unusable_modules = said("gpu.module_shut", "/x/m.so", said("dl.hangs", "/x/m.so", 8));
+  CHECK(check_of(facts, "gpu-driver").state == DoctorState::warn);
+  CHECK(check_of(facts, "gpu-driver").next.text().find("slow file system") != std::string::npos);
 }

@@ -3,7 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -11,6 +17,21 @@
 #include "sys/os/dl.h"
 
 using namespace cb;
+
+namespace {
+
+// Whether the process of this file of /proc ends, or waits for nothing but its parent's notice.
+bool ends(const std::string& stat) {
+  for (const double until = monotonic_seconds() + 10; monotonic_seconds() < until;) {
+    std::ifstream file(stat);
+    std::string number, name, state;
+    if (!(file >> number >> name >> state) || state == "Z") return true;
+    ::usleep(1000);
+  }
+  return false;
+}
+
+}  // namespace
 
 TEST_CASE("a child's output and end are told") {
   const auto environment = child_environment({}, {});
@@ -20,10 +41,14 @@ TEST_CASE("a child's output and end are told") {
   const ChildResult bad = run_child({"/bin/sh", "-c", "echo half; exit 3"}, environment, 10);
   CHECK_FALSE(bad.ok);
   CHECK(bad.how == "exit code 3");
+  CHECK(bad.exit_code == 3);
+  CHECK(bad.signal == 0);
   CHECK(bad.out == "half\n");
   const ChildResult crash = run_child({"/bin/sh", "-c", "kill -ILL $$"}, environment, 10);
   CHECK_FALSE(crash.ok);
   CHECK(crash.how.starts_with("killed by signal 4"));
+  CHECK(crash.signal == 4);
+  CHECK_FALSE(crash.exit_code.has_value());
   CHECK_THROWS_AS(run_child({"/nowhere/program"}, environment, 10), Error);
 }
 
@@ -34,8 +59,52 @@ TEST_CASE("a child that hangs is killed at the deadline, also with its stdout cl
     const ChildResult hung = run_child({"/bin/sh", "-c", script}, environment, 0.2);
     CHECK_FALSE(hung.ok);
     CHECK(hung.how == "did not end within 0.2 s and was killed");
+    CHECK(hung.signal == 0);
+    CHECK_FALSE(hung.exit_code.has_value());
     CHECK(monotonic_seconds() - start < 10);
   }
+}
+
+TEST_CASE("the end of a child is not that of what it leaves") {
+  const auto environment = child_environment({}, {});
+  const double start = monotonic_seconds();
+  const ChildResult left = run_child({"/bin/sh", "-c", "sleep 20 & echo done"}, environment, 15);
+  CHECK(left.ok);
+  CHECK(left.out == "done\n");
+  CHECK(monotonic_seconds() - start < 10);
+}
+
+TEST_CASE("a trial's report has a descriptor of its own") {
+  const ChildResult trial = run_child({"/bin/sh", "-c", "echo printed; echo report >&3"},
+                                      child_environment({}, {}), 10, ChildKind::trial);
+  CHECK(trial.ok);
+  CHECK(trial.out == "report\n");
+}
+
+TEST_CASE("what a trial starts ends with it, also at its deadline") {
+  for (const char* last : {"exit 0", "sleep 60"}) {
+    CAPTURE(last);
+    const std::string script = std::string("sleep 60 & echo $! >&3; ") + last;
+    const ChildResult trial =
+        run_child({"/bin/sh", "-c", script}, child_environment({}, {}), 0.5, ChildKind::trial);
+    const std::string process = trial.out.substr(0, trial.out.find('\n'));
+    REQUIRE_FALSE(process.empty());
+    CHECK(ends("/proc/" + process + "/stat"));
+  }
+}
+
+TEST_CASE("a signal that a trial sends to its group does not come here") {
+  const ChildResult trial = run_child({"/bin/sh", "-c", "kill -TERM 0; sleep 60"},
+                                      child_environment({}, {}), 20, ChildKind::trial);
+  CHECK(trial.signal == SIGTERM);
+}
+
+TEST_CASE("an environment that a library has cleared is an empty one") {
+  char** const before = environ;
+  environ = nullptr;
+  const auto environment = child_environment({}, {{"CB_TEST_KEEP", "2"}});
+  environ = before;
+  CHECK(environment == std::vector<std::string>{"CB_TEST_KEEP=2"});
 }
 
 TEST_CASE("a child's environment lacks what was dropped and has what was set") {

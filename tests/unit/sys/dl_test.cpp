@@ -8,6 +8,11 @@
 
 #include <stdlib.h>
 
+#include "core/error.h"
+#include "sys/cpu/host_blas.h"
+#include "sys/net/umad.h"
+#include "sys/storage/cufile.h"
+
 using namespace cb;
 
 TEST_CASE("a library that is missing leaves the next name; a damaged file does not") {
@@ -54,4 +59,52 @@ TEST_CASE("the name that a variable gives is the only one that is tried") {
         "libcb-given.so: cannot open shared object file: No such file or directory "
         "(CB_DL_TEST is set)");
   ::unsetenv("CB_DL_TEST");
+}
+
+TEST_CASE("what is wrong with a file is told in both languages where the words are ours") {
+  REQUIRE(::setenv("CB_DL_TEST", "/dev/null", 1) == 0);
+  const auto given = DynamicLibrary::open("CB_DL_TEST", {"libm.so.6"});
+  ::unsetenv("CB_DL_TEST");
+  CHECK(given.reason() == "/dev/null: not a regular file (CB_DL_TEST is set)");
+  CHECK(given.why().in(Lang::zh) == "/dev/null：不是普通文件（已设置 CB_DL_TEST）");
+}
+
+namespace {
+
+// What `ask` says in Chinese where the variable names a device.
+template <typename Ask>
+std::string in_chinese(const char* variable, Ask ask) {
+  REQUIRE(::setenv(variable, "/dev/null", 1) == 0);
+  const Said why = ask();
+  ::unsetenv(variable);
+  return why.in(Lang::zh);
+}
+
+Said why_no_umad() {
+  try {
+    umad::Port::open(FsRoot(), "", 1);
+  } catch (const Error& e) {
+    return e.said();
+  }
+  return "it opens";
+}
+
+template <typename Opened>
+Said why_absent(const Opened& opened) {
+  const auto* absent = std::get_if<host_blas::Absent>(&opened);
+  return absent == nullptr ? "it opens" : absent->reason;
+}
+
+}  // namespace
+
+TEST_CASE("what cannot be opened says so in Chinese too") {
+  const std::string why = "/dev/null：不是普通文件（已设置 ";
+  for (const std::string& text :
+       {in_chinese("CLUSTERBENCH_OPENBLAS",
+                   [] { return why_absent(host_blas::open_openblas("", 1)); }),
+        in_chinese("CLUSTERBENCH_BLIS", [] { return why_absent(host_blas::open_blis(1)); }),
+        in_chinese("CLUSTERBENCH_ONEDNN", [] { return why_absent(host_blas::open_onednn(1)); }),
+        in_chinese("CLUSTERBENCH_CUFILE_LIBRARY", [] { return cufile::why_absent(FsRoot()); }),
+        in_chinese("CLUSTERBENCH_UMAD_LIBRARY", why_no_umad)})
+    CHECK_MESSAGE(text.find(why) != std::string::npos, text);
 }

@@ -77,3 +77,30 @@ TEST_CASE("without cgroups there are no limits") {
   const CgroupTree tree(garbage);
   CHECK_FALSE(cgroup_limits(tree.root()).cpus);
 }
+
+TEST_CASE("plugins of srun: a line each, one line, with commas and with srun's headings") {
+  const std::vector<std::string> versions{"none", "pmi2", "pmix", "pmix_v4", "pmix_v5"};
+  CHECK(srun_plugins_of("MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n"
+                        "specific pmix plugin versions available: pmix_v4,pmix_v5\n") == versions);
+  CHECK(srun_plugins_of("srun: MPI types are...\nsrun: none\nsrun: pmi2\n") ==
+        std::vector<std::string>{"none", "pmi2"});
+  CHECK(srun_plugins_of("none pmix_v4,pmix_v5") ==
+        std::vector<std::string>{"none", "pmix_v4", "pmix_v5"});
+  CHECK(srun_plugins_of("").empty());
+}
+
+TEST_CASE("what NVML says of GPUs on PCI is not lost") {
+  HostInventory inventory{.host = "localhost"};
+  inventory.parts = {{.kind = "gpu", .id = "0000:01:00.0"}, {.kind = "gpu", .id = "0000:02:00.0"}};
+  const FsRoot fs;
+  CHECK(doctor_facts(fs, inventory).nvml_fault.empty());
+  inventory.parts[1].unavailable["nvml"] = said("nvml.init", "Driver/library version mismatch");
+  const DoctorFacts failed = doctor_facts(fs, inventory);
+  CHECK(failed.nvml_fault.text().find("version mismatch") != std::string::npos);
+  CHECK(failed.nvml_opens);
+  CHECK_FALSE(failed.nvml_hangs);
+  inventory.parts[1].unavailable["nvml"] = said("nvml.hangs", "nvmlInit_v2", 20);
+  CHECK(doctor_facts(fs, inventory).nvml_hangs);
+  inventory.parts[1].unavailable["nvml"] = said("nvml.not_opened", "file too short");
+  CHECK_FALSE(doctor_facts(fs, inventory).nvml_opens);
+}

@@ -1,6 +1,9 @@
 // How a GPU reaches the RDMA devices of its host, by the PCI tree.
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "pci_tree.h"
 #include "sys/inventory/collect.h"
 
@@ -57,4 +60,89 @@ TEST_CASE("the NVLink domain of a host: its GPUs and what IMEX has here") {
   CHECK_FALSE(without.at(0).attributes.contains("imex_nodes"));
   CHECK(without.at(0).unavailable.contains("imex_nodes"));
   CHECK(inventory::nvlink_domain_parts(bare.fs(), {}).empty());
+}
+
+namespace {
+
+Part gpu_of(const char* id, const char* model = "", const char* lost = "") {
+  Part part{.kind = "gpu", .id = id};
+  if (*model != '\0') part.attributes["model"] = std::string(model);
+  if (*lost != '\0') part.unavailable["nvml"] = Said(lost);
+  return part;
+}
+
+// "ID=MODEL" or "ID!REASON" of each, in order.
+std::string told(std::vector<Part> gpus, const std::vector<Part>& by_nvml,
+                 const Tree& tree = Tree()) {
+  inventory::add_told_by_nvml(tree.fs(), gpus, by_nvml);
+  std::string out;
+  for (const Part& gpu : gpus) {
+    out += (out.empty() ? "" : " ") + gpu.id;
+    if (const auto model = text_of(&gpu, "model")) out += "=" + *model;
+    if (gpu.unavailable.contains("nvml")) out += "!" + gpu.unavailable.at("nvml").text();
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a GPU that NVML has lost is the one of PCI of which it tells nothing else") {
+  const std::vector<Part> pci{gpu_of("0000:01:00.0"), gpu_of("0000:02:00.0"),
+                              gpu_of("0000:03:00.0")};
+  CHECK(told(pci, {gpu_of("0000:01:00.0", "H20"), gpu_of("nvml 1", "", "lost"),
+                   gpu_of("0000:03:00.0", "H20")}) ==
+        "0000:01:00.0=H20 0000:02:00.0!lost 0000:03:00.0=H20");
+  CHECK(told(pci, {gpu_of("nvml 0", "", "lost"), gpu_of("0000:02:00.0", "H20"),
+                   gpu_of("nvml 2", "", "gone")}) ==
+        "0000:01:00.0!lost 0000:02:00.0=H20 0000:03:00.0!gone");
+}
+
+TEST_CASE("a lost GPU of a host where PCI has others that are not NVML's is not guessed") {
+  const std::string may = "NVML tells no address of a GPU, which may be this one: lost";
+  CHECK(told({gpu_of("0000:01:00.0"), gpu_of("0000:02:00.0")}, {gpu_of("nvml 0", "", "lost")}) ==
+        "0000:01:00.0!" + may + " 0000:02:00.0!" + may);
+}
+
+TEST_CASE("a GPU that NVML does not list says why: a container may not have been given it") {
+  const std::vector<Part> pci{gpu_of("0000:01:00.0"), gpu_of("0000:02:00.0")};
+  const std::string lacks = "NVML does not list this GPU";
+  const std::string not_given = lacks + ", and no device file of it may be opened here";
+  CHECK(told(pci, {gpu_of("0000:01:00.0", "H20")}) == "0000:01:00.0=H20 0000:02:00.0!" + not_given);
+  CHECK(told(pci, {}) == "0000:01:00.0!" + not_given + " 0000:02:00.0!" + not_given);
+  const Tree tree;
+  const std::string facts = "/proc/driver/nvidia/gpus/0000:02:00.0/information";
+  tree.add(facts, "Model: \t\t NVIDIA H20\nDevice Minor: \t 1\nGPU Excluded:\t No\n");
+  tree.add("/dev/nvidia0", "");
+  CHECK(told(pci, {gpu_of("0000:01:00.0", "H20")}, tree) ==
+        "0000:01:00.0=H20 0000:02:00.0!" + not_given);
+  tree.add("/dev/nvidia1", "");
+  CHECK(told(pci, {gpu_of("0000:01:00.0", "H20")}, tree) ==
+        "0000:01:00.0=H20 0000:02:00.0!" + lacks +
+            ", although its device file /dev/nvidia1 may be opened here");
+  tree.add(facts, "Device Minor: \t 1\nGPU Excluded:\t Yes\n");
+  CHECK(told(pci, {gpu_of("0000:01:00.0", "H20")}, tree) ==
+        "0000:01:00.0=H20 0000:02:00.0!" + lacks +
+            ": the driver nvidia is told to leave it out (NVreg_ExcludedGpus)");
+}
+
+TEST_CASE("GPUs of virtual machines and of other drivers are not taken for one that is lost") {
+  std::vector<Part> pci{gpu_of("0000:01:00.0"), gpu_of("0000:02:00.0"), gpu_of("0000:03:00.0"),
+                        gpu_of("0000:04:00.4")};
+  pci[1].attributes["kernel_driver"] = std::string("vfio-pci");
+  pci[2].attributes["kernel_driver"] = std::string("nouveau");
+  pci[3].attributes["kernel_driver"] = std::string("nvidia");
+  const Tree tree;
+  link(tree, "/sys/bus/pci/devices/0000:04:00.4/physfn", "/sys/devices/0000:04:00.0");
+  tree.add("/sys/devices/0000:04:00.0/class", "0x030200\n");
+  const std::string lacks = "NVML does not list this GPU: ";
+  CHECK(told(pci, {gpu_of("nvml 0", "", "lost")}, tree) ==
+        "0000:01:00.0!lost 0000:02:00.0!" + lacks +
+            "the kernel's driver vfio-pci keeps it for virtual machines 0000:03:00.0!" + lacks +
+            "the kernel's driver of it is nouveau 0000:04:00.4!" + lacks +
+            "it is a virtual function, for virtual machines");
+}
+
+TEST_CASE("a GPU that PCI does not show is counted, whether NVML has lost it or not") {
+  CHECK(told({}, {gpu_of("0000:01:00.0", "H20"), gpu_of("nvml 1", "", "lost")}) ==
+        "0000:01:00.0=H20 nvml 1!lost");
 }

@@ -105,3 +105,16 @@ TEST_CASE("what an old libibverbs lacks is named when it is needed") {
           register_fake(How::dma_buf);
         }).starts_with(old + " has no ibv_reg_dmabuf_mr: it is too old; next: "));
 }
+
+TEST_CASE("why libibverbs does not open is said in Chinese too") {
+  const std::string said = with_library("/dev/null", [] {
+    try {
+      open_fake();
+    } catch (const Error& e) {
+      throw Error(e.said().in(Lang::zh));
+    }
+  });
+  CHECK_MESSAGE(said.find("/dev/null：不是普通文件（已设置 CLUSTERBENCH_VERBS_LIBRARY）") !=
+                    std::string::npos,
+                said);
+}

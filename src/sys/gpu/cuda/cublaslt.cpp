@@ -116,7 +116,7 @@ void check_call(const Table& t, cublasStatus_t status, const char* call, bool qu
 std::variant<Library, Absent> open() {
   forbid_emulation();
   static const DynamicLibrary library = open_file(cuda::driver_major());
-  if (!library.present()) return Absent{said("gpu.no_cublas", library.reason())};
+  if (!library.present()) return Absent{said("gpu.no_cublas", library.why())};
   auto table = std::make_shared<Table>();
   if (const std::string missing = load(library, *table); !missing.empty())
     return Absent{

@@ -25,7 +25,7 @@ std::shared_ptr<const Table> open_table(Said& reason) {
   static const DynamicLibrary library =
       DynamicLibrary::open("CLUSTERBENCH_NVML_LIBRARY", {"libnvidia-ml.so.1", "libnvidia-ml.so"});
   if (!library.present()) {
-    reason = said("nvml.not_opened", library.reason());
+    reason = said("nvml.not_opened", library.why());
     return nullptr;
   }
   auto table = std::make_shared<Table>(load(library));
@@ -94,8 +94,8 @@ std::vector<Gpu> Library::gpus() const {
       if (a.ask("nvmlDeviceGetName", table_->nvmlDeviceGetName, text.data(), kLength).empty())
         gpu.name = text.data();
       abi::PciInfo pci{};
-      if (a.ask("nvmlDeviceGetPciInfo_v3", table_->nvmlDeviceGetPciInfo_v3, &pci).empty())
-        gpu.pci_address = pci_text(pci);
+      gpu.no_address = a.ask("nvmlDeviceGetPciInfo_v3", table_->nvmlDeviceGetPciInfo_v3, &pci);
+      if (gpu.no_address.empty()) gpu.pci_address = pci_text(pci);
       abi::Memory memory{};
       if (a.ask("nvmlDeviceGetMemoryInfo", table_->nvmlDeviceGetMemoryInfo, &memory).empty())
         gpu.memory_bytes = static_cast<double>(memory.total);

@@ -45,24 +45,44 @@ Said driver_too_old() {
               least_driver(oldest.major()), package, version_text(oldest.table->runtime));
 }
 
-Said why_no_module() {
-  if (driver().version == 0)
-    return said(driver().opens ? "gpu.module_driver_unfit" : "gpu.module_no_driver",
-                driver().reason);
-  if (!modules().found.empty()) return driver_too_old();
-  if (!modules().refused.empty()) return said_list(modules().refused);
-  return said("gpu.module_none", fmt::format("{}", fmt::join(modules().folders, ", ")));
+// Why files that are there cannot be used.
+Said unusable() {
+  std::vector<Said> out;
+  for (const UnusableModule& file : modules().unusable) out.push_back(file.why);
+  return said_list(out);
+}
+
+Said unusable_with_steps() {
+  std::vector<Said> out;
+  for (const UnusableModule& file : modules().unusable)
+    out.push_back(said("gpu.module_step", file.why, file.step));
+  return said_list(out);
 }
 
 // Adds the files that lie there and are not used, so that a damaged one is seen.
-Said with_refused(const Said& reason) {
-  if (modules().refused.empty()) return reason;
-  return said("gpu.module_beside", reason, said_list(modules().refused));
+Said with_unusable(const Said& reason) {
+  if (modules().unusable.empty()) return reason;
+  return said("gpu.module_beside", reason, unusable_with_steps());
+}
+
+Said why_no_driver() {
+  if (driver().opens) return said("gpu.module_driver_unfit", driver().reason);
+  if (!named_driver().empty()) return said("gpu.module_named_driver", driver().reason);
+  return said("gpu.module_no_libcuda", driver().reason);
+}
+
+Said why_no_module() {
+  if (driver().version == 0) return why_no_driver();
+  if (!modules().found.empty()) return with_unusable(driver_too_old());
+  if (!modules().unusable.empty()) return unusable_with_steps();
+  return said("gpu.module_none", fmt::format("{}", fmt::join(modules().folders, ", ")));
 }
 
 ModuleChoice choice_of(const Module& module, const Said& reason) {
-  return {driver().version, module.table->runtime, module.path, with_refused(reason)};
+  return {driver().version, module.table->runtime, module.path, with_unusable(reason), unusable()};
 }
+
+ModuleChoice no_choice() { return {driver().version, 0, "", why_no_module(), unusable()}; }
 
 Said newest(const Module& module) {
   return said("gpu.module_newest", module.file(), version_text(module.table->runtime),
@@ -111,7 +131,7 @@ Said why_this(const Module& module, bool is_newest, const std::set<int>& capabil
 // cases say what is lacking.
 InUse choose() {
   const auto fitting = modules_for_driver();
-  if (fitting.empty()) return {nullptr, {driver().version, 0, "", why_no_module()}};
+  if (fitting.empty()) return {nullptr, no_choice()};
   const std::set<int> capabilities = capabilities_seen_by(*fitting.front());
   const auto good = std::ranges::find_if(
       fitting, [&](const Module* module) { return covers(*module, capabilities); });
@@ -131,7 +151,7 @@ bool uses_modules() { return true; }
 
 std::optional<ModuleChoice> module_for_driver() {
   const auto fitting = modules_for_driver();
-  if (fitting.empty()) return ModuleChoice{driver().version, 0, "", why_no_module()};
+  if (fitting.empty()) return no_choice();
   return choice_of(*fitting.front(), newest(*fitting.front()));
 }
 

@@ -39,15 +39,18 @@ std::vector<std::string> modules_in(const std::string& folder) {
 void open_module(const std::string& path, Modules& into) {
   const DynamicLibrary library = DynamicLibrary::open(kGivenModule, {path});
   if (!library.present()) {
-    into.refused.push_back(said("gpu.module_unopened", path, library.reason()));
+    into.unusable.push_back(
+        {said("gpu.module_shut", path, library.why()), said("gpu.module_unpack")});
     return;
   }
   auto* const get = library.symbol<kernels::CudaTableFunction>(kernels::cuda_table_symbol);
   const auto* const table = get == nullptr ? nullptr : get(kernels::cuda_table_version);
-  if (table == nullptr || std::string_view(table->sources) != CB_MODULE_SOURCES)
-    into.refused.push_back(said("gpu.module_foreign", path));
-  else
+  if (table != nullptr && std::string_view(table->sources) == CB_MODULE_SOURCES) {
     into.found.push_back({path, table});
+    return;
+  }
+  into.unusable.push_back(
+      {said("gpu.module_other_version", path), said("gpu.module_of_one_release")});
 }
 
 }  // namespace

@@ -24,10 +24,16 @@ struct Module {
   bool has_ptx_for(int capability, int driver) const;
 };
 
+// A file that is there and cannot be used.
+struct UnusableModule {
+  Said why;
+  Said step;
+};
+
 // What was found.
 struct Modules {
-  std::vector<Module> found;         // newest runtime first
-  std::vector<Said> refused;         // why files that are there are not used
+  std::vector<Module> found;  // newest runtime first
+  std::vector<UnusableModule> unusable;
   std::vector<std::string> folders;  // where was looked
 };
 

@@ -1,0 +1,210 @@
+"""`doctor` starts a job of two ranks: an mpirun and a library that opens are none yet. What ends badly is told with its own words."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from campaigns import BINARY, cb
+from processes import compiled_shim, skip_under_sanitizers
+from test_doctor import HERE, ROOT, document, rows
+
+pytestmark = pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun")
+
+
+def script(folder, name, text):
+    (folder / name).write_text("#!/bin/sh\n" + text)
+    (folder / name).chmod(0o755)
+    return {**ROOT, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def mpi_row(**more):
+    done = cb("doctor", "--json", "-", timeout=120, **more)
+    return done, rows(done.stdout)["mpi"]
+
+
+def test_a_job_runs_here():
+    _, row = mpi_row(env=ROOT)
+    assert row["state"] == "ok" and "started by" in row["seen"], row
+
+
+def test_an_mpirun_that_starts_nothing_fails_with_its_words(tmp_path):
+    done, row = mpi_row(env=script(tmp_path, "mpirun", "echo ------ >&2; echo '[n:1] at pmix.c' >&2; echo 'No room left in /tmp.' >&2; exit 7\n"))
+    assert done.returncode == 1 and row["state"] == "fail"
+    assert row["seen"] == f"{tmp_path}/mpirun starts no job of two ranks here: exit code 7: No room left in /tmp."
+    assert "run mpirun" in row["next"] and "by hand" in row["next"] and f"{HERE}:2" in row["next"]
+
+
+@pytest.mark.parametrize("arguments, why", [("--password=abc", "a secret"), ("-x LD_PRELOAD=/x.so", "decides which program or library runs")])
+def test_arguments_that_no_campaign_takes_are_a_row(arguments, why):
+    done, row = mpi_row(env={**ROOT, "CLUSTERBENCH_MPIRUN_ARGS": arguments})
+    assert done.returncode == 1 and row["state"] == "fail" and why in row["seen"] and "abc" not in done.stdout
+    assert row["next"] == "unset CLUSTERBENCH_MPIRUN_ARGS, or correct it"
+
+
+@pytest.mark.parametrize("arguments", ["--version", "--help"])
+def test_a_launcher_that_ends_with_0_has_not_started_ranks(arguments):
+    _, row = mpi_row(env={**ROOT, "CLUSTERBENCH_MPIRUN_ARGS": arguments})
+    assert row["state"] == "fail" and row["seen"].endswith("starts no job of two ranks here: it ended with 0 and without a result of two ranks"), row
+
+
+def test_the_reason_is_told_and_not_the_headline(tmp_path):
+    env = script(tmp_path, "mpirun", "echo 'clusterbench: 1 problem' >&2; echo '  MPI  is of another kind' >&2; echo 'than the launcher' >&2; echo ---- >&2; echo more >&2; exit 2\n")
+    _, row = mpi_row(env=env)
+    assert row["seen"].endswith("exit code 2: MPI is of another kind than the launcher"), row
+
+
+@pytest.mark.parametrize("name", ["odd_host!", "a,b", "n[1-3]"])
+def test_a_name_that_no_campaign_takes_is_not_blamed_on_a_variable(name):
+    if subprocess.run(["unshare", "--uts", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs root for a name of its own: unshare --uts")
+    named = "import os, socket, sys; socket.sethostname(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])"
+    done = subprocess.run(["unshare", "--uts", sys.executable, "-c", named, name, BINARY, "doctor", "--json", "-"], capture_output=True, text=True,
+                          timeout=120, env=ROOT)
+    row = rows(done.stdout)["mpi"]
+    assert row["state"] == "fail" and f"'{name}' is not a host name" in row["seen"] and row["next"].startswith("give this host a name"), row
+
+
+def test_what_a_launcher_repeats_of_a_secret_is_not_told(tmp_path):
+    _, row = mpi_row(env=script(tmp_path, "mpirun", "echo 'no such option: --token=hunter2' >&2; exit 1\n"))
+    assert "no such option: --token=[redacted]" in row["seen"] and "hunter2" not in str(row), row
+
+
+def test_in_an_allocation_of_slurm_the_row_says_that_no_job_was_tried(tmp_path):
+    script(tmp_path, "srun", "exit 1\n")
+    mpirun = shutil.which("mpirun")
+    _, row = mpi_row(env={**script(tmp_path, "mpirun", f'exec {mpirun} "$@"\n'), "SLURM_JOB_ID": "7"})
+    assert row["state"] == "ok" and row["seen"].endswith("no job was started to try it, since srun takes nodes for one"), row
+
+
+def test_without_a_loopback_no_job_starts():
+    """As in a container without a network: Open MPI's daemon listens there."""
+    if subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs root for a network of its own: unshare --net")
+    if "orterun" not in os.path.realpath(shutil.which("mpirun")):
+        pytest.skip("another MPI needs no loopback")
+    done = subprocess.run(["unshare", "--net", BINARY, "doctor", "--json", "-"], capture_output=True, text=True, timeout=120, env=ROOT)
+    row = rows(done.stdout)["mpi"]
+    assert row["state"] == "fail" and "starts no job of two ranks here" in row["seen"], row
+
+
+def test_a_rank_of_a_job_starts_no_other(tmp_path):
+    log = tmp_path / "log"
+    env = script(tmp_path, "mpirun", f"echo called >>{log}; exit 1\n")
+    mpirun = shutil.which("mpirun")
+    done = subprocess.run([mpirun, "-np", "1", BINARY, "doctor", "--json", "-"], capture_output=True, text=True, timeout=120, env=env)
+    assert rows(done.stdout)["mpi"]["state"] == "ok" and not log.exists()
+
+
+def test_the_library_of_the_mpirun_in_the_path_is_judged(tmp_path):
+    """Where a job finds its library beside its launcher, what else the loader would find first does not count."""
+    (tmp_path / "libmpi.so.40").write_bytes(b"")
+    (tmp_path / "libmpi.so.12").write_bytes(b"")
+    if "orterun" not in os.path.realpath(shutil.which("mpirun")):
+        pytest.skip("needs an mpirun with its library beside it")
+    _, row = mpi_row(env={**ROOT, "LD_LIBRARY_PATH": str(tmp_path)})
+    assert row["state"] == "ok" and row["seen"].startswith("Open MPI"), row
+
+
+def test_ssh_says_why_a_host_is_not_reached(tmp_path):
+    env = script(tmp_path, "mpirun", "echo 'ssh: Could not resolve hostname far' >&2; echo ----- >&2; echo 'ORTE was unable to start' >&2; exit 255\n")
+    _, found = document("--hosts", "far,farther", "--launcher", "mpirun", env=env)
+    row = found["hosts"][0]["checks"][0]
+    assert row["seen"] == "the job there failed: exit code 255: ssh: Could not resolve hostname far"
+    zh = cb("doctor", "--hosts", "far,farther", "--launcher", "mpirun", "--lang", "zh", env=env, timeout=60).stdout
+    assert "退出码 255" in zh
+
+
+def test_all_hosts_are_asked_at_once(tmp_path):
+    """Each launcher waits for the other; the host is shown by the name that it was asked by, and its own."""
+    _, here = document(env=ROOT)
+    (tmp_path / "answer").write_text(json.dumps(here))
+    meet = f"touch {tmp_path}/met.$$; for i in $(seq 600); do [ $(ls {tmp_path}/met.* | wc -l) -ge 2 ] && exec cat {tmp_path}/answer; sleep 0.1; done; exit 1\n"
+    done, found = document("--hosts", "far,farther", "--launcher", "mpirun", env=script(tmp_path, "mpirun", meet))
+    *hosts, _ = found["hosts"]
+    assert [h["host"] for h in hosts] == [f"far ({HERE})", f"farther ({HERE})"], done.stdout
+
+
+def test_launchers_end_with_doctor(tmp_path):
+    """Each gets SIGTERM, with which a real one ends what it has started on other hosts."""
+    log = tmp_path / "log"
+    log.touch()
+    env = script(tmp_path, "mpirun", f"trap 'echo ended >>{log}; kill $!; exit 1' TERM; sleep 60 & echo begun >>{log}; wait\n")
+    process = subprocess.Popen([BINARY, "doctor", "--hosts", "far,farther", "--launcher", "mpirun"], env=env, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+
+    def wait_for(words):
+        while sorted(log.read_text().split()) != words and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert sorted(log.read_text().split()) == words
+
+    wait_for(["begun", "begun"])
+    process.terminate()
+    process.wait(timeout=60)
+    wait_for(["begun", "begun", "ended", "ended"])
+
+
+def test_limits_of_a_process_are_no_free_memory():
+    skip_under_sanitizers(BINARY, "a sanitizer needs more addresses")
+    done = subprocess.run(["sh", "-c", 'ulimit -v 2000000; exec "$0" doctor --json -', BINARY], capture_output=True, text=True, timeout=120, env=ROOT)
+    memory = rows(done.stdout)["memory"]
+    assert memory["state"] == "warn" and "ulimit -v" in memory["seen"] and "ulimit -v unlimited" in memory["next"]
+
+
+BEGINS = "#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void begin(void) {{ {} }}"
+
+
+@pytest.mark.parametrize("source, reason", [
+    ("fork();", "it leaves a copy of the process that opens it"),
+    ("if (fork() != 0) _exit(0); setsid();", "a process that opens it is ended by it, with exit code 0"),
+    ("kill(getpid(), 9);", "was killed, as where memory is short")], ids=["copies", "daemon", "killed"])
+@pytest.mark.parametrize("words", [["doctor"], ["info"]], ids=["doctor", "info"])
+def test_a_library_that_copies_its_process_is_told(tmp_path, words, source, reason):
+    skip_under_sanitizers(BINARY)
+    library = compiled_shim(tmp_path, "#include <signal.h>\n" + BEGINS.format(source))
+    done = cb(*words, "--json", "-", timeout=60, env={**ROOT, "CLUSTERBENCH_MPI_LIBRARY": str(library)})
+    assert done.stdout.count('"schema"') == 1 and reason in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("words", [["list"], ["doctor"], ["info"]], ids=lambda words: words[0])
+@pytest.mark.parametrize("end", ["for (;;) sleep(9);", "abort();"], ids=["hangs", "crashes"])
+def test_a_library_does_not_spoil_the_end(tmp_path, words, end):
+    """All was said; the destructor of a library comes after it."""
+    skip_under_sanitizers(BINARY)
+    library = compiled_shim(tmp_path, "#include <stdlib.h>\n#include <unistd.h>\n__attribute__((destructor)) static void end(void) { " + end + " }")
+    done = cb(*words, timeout=60, env={**ROOT, "CLUSTERBENCH_NVML_LIBRARY": str(library)})
+    assert done.returncode in (0, 1) and done.stdout
+
+
+@pytest.mark.parametrize("words", [["health"], ["bandwidth", "--device", "gpu"]], ids=lambda words: words[0])
+@pytest.mark.parametrize("end", ["exit", "quick_exit"])
+def test_a_library_that_ends_a_measuring_process_is_no_success(tmp_path, end, words):
+    skip_under_sanitizers(BINARY)
+    library = compiled_shim(tmp_path, BEGINS.format(f"{end}(0);"))
+    done = cb(*words, timeout=60, env={**ROOT, "CLUSTERBENCH_NVML_LIBRARY": str(library)})
+    assert done.returncode == 4 and "a library has ended this process; next: clusterbench doctor names it" in done.stderr
+
+
+@pytest.mark.parametrize("variable, row", [("CLUSTERBENCH_MPI_LIBRARY", "mpi"), ("CLUSTERBENCH_NVML_LIBRARY", "gpu-driver")])
+def test_a_file_for_another_processor_and_one_that_lacks_a_library_are_told(tmp_path, variable, row):
+    skip_under_sanitizers(BINARY)
+    (tmp_path / "needed").mkdir()
+    needed = compiled_shim(tmp_path / "needed", "int cb_needed(void) { return 1; }").rename(tmp_path / "needed" / "libcb_needed.so.7")
+    (tmp_path / "shim.c").write_text("int cb_needed(void);\nint cb_needs(void) { return cb_needed(); }")
+    library = tmp_path / "library.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "shim.c", needed], check=True)
+    needed.unlink()
+    env = {**ROOT, variable: str(library)}
+    seen = rows(cb("doctor", "--json", "-", env=env, timeout=60).stdout)[row]
+    assert seen["state"] == "fail" and f"{library}: it needs a library that does not open: " in seen["seen"] and "libcb_needed.so.7" in seen["seen"]
+    assert seen["next"].startswith("install the library that it needs")
+    code = bytearray(library.read_bytes())
+    code[18] = 0xB7 if code[18] != 0xB7 else 0x3E  # e_machine: AArch64, or x86-64
+    code[19] = 0
+    library.write_bytes(code)
+    seen = rows(cb("doctor", "--json", "-", env=env, timeout=60).stdout)[row]
+    assert f"{library}: built for another kind of processor" in seen["seen"] and f"unset {variable}" in seen["next"]
