@@ -44,15 +44,9 @@ if [ "${1-}" = --changed ] && [ -n "$base" ]; then
   }
   only sources
   only scripts
-  # A changed header is read with one file that includes it, its own if there is one: hundreds may.
   for file in "${sources[@]}"; do
     case $file in
-      ./src/*.cpp) tidy+=("$file") ;;
-      ./src/*.h)
-        includes=$(grep -rlF "#include \"${file#./src/}\"" src --include='*.cpp' | sort || true)
-        own=$(grep -xF "${file:2:-2}.cpp" <<<"$includes" || head -n 1 <<<"$includes")
-        [ -z "$own" ] || tidy+=("./$own")
-        ;;
+      ./src/*.cpp | ./src/*.h) tidy+=("$file") ;;
     esac
   done
   [ ${#tidy[@]} -gt 2 ] || tidy=(echo "clang-tidy: no file of src changed")

@@ -2,8 +2,9 @@
 """Runs clang-tidy (.clang-tidy) on the sources below src/, in parallel, from compile_commands.json, which
 holds one entry for several files where CMake joined them (BUILD_DIRECTORY/…/Unity/*.cxx).
 
-With files named, only these .cpp files are read: seconds, before a commit. Each is read alone, or with all that CMake joined with
-it where three or more of them are named, which takes less time.
+With files named, only these are read: seconds, before a commit. A header is read in a .cpp file that includes it, directly or
+not: in a named one, else in its own, else in the first. A .cpp file is read alone, or with all that CMake joined with it where
+three or more of them are named, which takes less time.
 
 What was clean is not checked again while it, all project files that it includes, its compile
 command, .clang-tidy and clang-tidy stay the same: BUILD_DIRECTORY/tidy/<sha256> marks it.
@@ -63,6 +64,34 @@ def check(entry, build, settings):
     return ""
 
 
+def compiled(entries):
+    """The .cpp files that the entries compile."""
+    for entry in entries:
+        joined = Path(entry["file"])
+        if joined.parent.name == "Unity":
+            yield from map(Path, INCLUDE.findall(joined.read_text(encoding="utf-8")))
+        else:
+            yield joined
+
+
+def with_headers(named, entries):
+    """The .cpp files among the named, and one for each header that none of them includes. Says which headers nothing includes."""
+    files = sorted(compiled(entries))
+    reads = {}
+    for path in files:
+        reads[path] = set()
+        own_files(path, reads[path])
+    chosen = {path: None for path in named if path.suffix == ".cpp"}
+    for header in (path for path in named if path.suffix == ".h"):
+        readers = [path for path in files if header in reads[path]]
+        if not readers:
+            print(f"clang-tidy: {header.relative_to(ROOT)} is not read: no file that is compiled here includes it")
+        elif not any(path in chosen for path in readers):
+            own = header.with_suffix(".cpp")
+            chosen[own if own in readers else readers[0]] = None
+    return chosen
+
+
 MANY = 3  # files of one joined file: reading that takes less time than each alone
 
 
@@ -101,7 +130,7 @@ def main(build, named):
         print(f"{database}: no joined files: is it configured with CMAKE_UNITY_BUILD?")
         return 1
     if named:
-        paths = {path.resolve(): None for path in named}
+        paths = with_headers([path.resolve() for path in named], entries)
         return report([run for entry in entries for run in of_named(entry, paths)], check_alone)
     (build / "tidy").mkdir(exist_ok=True)
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout

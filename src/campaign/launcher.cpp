@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "core/env_names.h"
+#include "core/hydra.h"
 #include "core/path_search.h"
 #include "core/secrets.h"
 #include "core/srun_plugin.h"
@@ -127,16 +126,6 @@ bool in_path(const std::string& program, const Environment& environment) {
   return !file_of(program, environment).empty();
 }
 
-// The first 4 MiB of a program or script: no launcher is longer.
-std::string beginning_of(const std::filesystem::path& file) {
-  constexpr std::streamsize kMax = 4 << 20;
-  std::string out(static_cast<size_t>(kMax), '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.read(out.data(), kMax);
-  out.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
-  return out;
-}
-
 std::string quoted(const std::string& text) {
   const bool plain =
       !text.empty() && text.find_first_not_of(
@@ -188,61 +177,8 @@ Launcher choose_launcher(const std::string& name, const Environment& environment
   return in_path("mpirun", environment) ? Launcher::mpirun : Launcher::none;
 }
 
-namespace {
-
-// Of a shell script; other files have no such lines.
-std::string without_comments(const std::string& text) {
-  if (!text.starts_with("#!")) return text;
-  std::string out;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const size_t word = text.find_first_not_of(" \t", begin);
-    if (word < end && text[word] != '#') out += text.substr(begin, end - begin) + '\n';
-    begin = end + 1;
-  }
-  return out;
-}
-
-// The programs that a script names as launchers, by a path or by a name in the PATH.
-std::vector<std::filesystem::path> launchers_in(std::string script,
-                                                const Environment& environment) {
-  std::ranges::replace_if(
-      script, [](char c) { return std::strchr("\"'`;|&()=", c) != nullptr; }, ' ');
-  std::istringstream words(script);
-  std::vector<std::filesystem::path> out;
-  for (std::string word; words >> word;) {
-    const std::string name = std::filesystem::path(word).filename().string();
-    if (!name.starts_with("mpi")) continue;
-    out.emplace_back(word.starts_with('/') ? word : file_of(word, environment));
-  }
-  return out;
-}
-
-// Intel MPI's mpirun is a script that starts mpiexec.hydra; copies of MPICH's mpirun hold the name
-// hydra_pmi_proxy. A site's script for Open MPI may mention mpiexec.hydra in a comment, and one for
-// MPICH may start a launcher under another name: `further` is how many scripts are followed.
-bool is_hydra(const std::filesystem::path& launcher, const Environment& environment, int further) {
-  std::error_code failed;
-  const auto file = std::filesystem::canonical(launcher, failed);
-  if (failed || !std::filesystem::is_regular_file(file, failed)) return false;
-  const std::string name = file.filename().string();
-  if (name.starts_with("orterun") || name.starts_with("prterun")) return false;
-  if (name.find("hydra") != std::string::npos) return true;
-  const std::string beginning = beginning_of(file), text = without_comments(beginning);
-  if (text.find("mpiexec.hydra") != std::string::npos ||
-      text.find("hydra_pmi_proxy") != std::string::npos)
-    return true;
-  if (further == 0 || !beginning.starts_with("#!")) return false;
-  return std::ranges::any_of(launchers_in(text, environment), [&](const auto& one) {
-    return is_hydra(one, environment, further - 1);
-  });
-}
-
-}  // namespace
-
 bool mpirun_is_hydra(const Environment& environment) {
-  constexpr int kScripts = 3;
-  return is_hydra(file_of("mpirun", environment), environment, kScripts);
+  return is_hydra(file_of("mpirun", environment), environment("PATH").value_or(kPlainPath));
 }
 
 size_t input_piece(const LaunchSetup& setup, const Environment& environment) {

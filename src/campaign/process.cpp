@@ -17,6 +17,9 @@
 namespace cb {
 namespace {
 
+// For the end of a child that was killed: one that waits for a dead file server does not end.
+constexpr int kEndLooks = 3000, kLookMicroseconds = 1000;
+
 // All that the child needs, made before the fork: after the fork only async-signal-safe calls are
 // allowed.
 struct Prepared {
@@ -77,7 +80,7 @@ std::vector<std::string> merged_environment(std::map<std::string, std::string> a
   if (::getenv(kNoDisplays) == nullptr) added.emplace(kNoDisplays, "-gl");
   if (::getenv(kHome) == nullptr) added.emplace(kHome, "/");
   std::vector<std::string> out;
-  for (char** e = environ; *e != nullptr; ++e) {
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e) {  // clearenv() leaves no list
     const std::string entry = *e;
     const std::string name = entry.substr(0, entry.find('='));
     if (!added.contains(name) && !tells_of_process(name)) out.push_back(entry);
@@ -147,8 +150,8 @@ Process::Process(const std::vector<std::string>& argv,
 Process::~Process() {
   if (pid_ < 0) return;
   signal_group(SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  for (int i = 0; i < kEndLooks && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++i)
+    ::usleep(kLookMicroseconds);
 }
 
 std::optional<ProcessEnd> Process::poll() {

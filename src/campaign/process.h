@@ -26,7 +26,7 @@ class Process {
   Process(const std::vector<std::string>& argv,
           const std::map<std::string, std::string>& environment, const std::filesystem::path& out,
           const std::filesystem::path& err, const std::filesystem::path& in = {});
-  // Kills the whole group if it is still running.
+  // Kills the whole group if it is still running, and waits up to three seconds for its end.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

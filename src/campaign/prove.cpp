@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -39,20 +40,37 @@ Said unmeasured_text(const Document& document) {
   return document.records.empty() ? said("proof.no_record") : Said();
 }
 
+// The checks of a record that look for the planted fault.
+std::vector<Check> lookouts(const Record& record, const FaultPlan& plan) {
+  std::vector<Check> out;
+  std::ranges::copy_if(record.checks, std::back_inserter(out), [&](const Check& check) {
+    return std::ranges::find(plan.checks, check.name) != plan.checks.end();
+  });
+  return out;
+}
+
+constexpr const char* kInEveryPoint = "-1";  // where a case plants one fault in each point
+
 // Stores in `proof` what the document says of the planted fault.
 void look(const Document& document, const FaultPlan& plan, Proof& proof) {
+  bool is_missed = false;
   for (const Record& record : document.records) {
-    for (const Check& check : record.checks) {
-      if (check.passed || std::ranges::find(plan.checks, check.name) == plan.checks.end()) continue;
-      proof.state = ProofState::shown;
-      proof.check = check.name;
-      return;
-    }
+    const std::vector<Check> checks = lookouts(record, plan);
+    const auto failed = std::ranges::find(checks, false, &Check::passed);
+    if (failed != checks.end())
+      proof.check = failed->name;
+    else if (!checks.empty() && plan.at == kInEveryPoint)
+      is_missed = true;
   }
-  proof.reason = unmeasured_text(document);
+  if (!proof.check.empty() && !is_missed) {
+    proof.state = ProofState::shown;
+    return;
+  }
+  proof.check.clear();
+  if (!is_missed) proof.reason = unmeasured_text(document);
   if (!proof.reason.empty()) return;
   proof.blind = true;
-  proof.reason = said("proof.no_check_failed");
+  proof.reason = is_missed ? said("proof.point_missed") : said("proof.no_check_failed");
 }
 
 class Prover {

@@ -1,6 +1,7 @@
 // `clusterbench doctor`: whether this host or container, and others, can measure, and the next step
 // where they cannot.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "cli/run_cmd_setup.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/fresh_directory.h"
 #include "core/json/json_text.h"
 #include "core/json/said_json.h"
 #include "core/path_search.h"
@@ -115,17 +117,41 @@ DoctorCheck no_job(const Said& why, const Said& next) {
   return {"mpi", DoctorState::fail, said("doctor.no_job", file_in_path("mpirun"), why), next};
 }
 
+// The document of a job on this host. In a file, since a launcher that is told to mark lines spoils
+// what is long on standard output; there where no file can be made.
+class JobDocument {
+ public:
+  JobDocument() {
+    try {
+      folder_.emplace(std::filesystem::temp_directory_path(), "clusterbench-doctor");
+    } catch (const std::exception&) {  // no directory that can be written to
+    }
+  }
+  std::string name() const { return folder_ ? (folder_->path() / "job.json").string() : "-"; }
+  std::string text(const LaunchedEnd& end) const {
+    if (!folder_) return document_in(end.out);
+    std::error_code none;
+    return std::filesystem::exists(name(), none) ? read_file(name()) : "";
+  }
+
+ private:
+  std::optional<FreshDirectory> folder_;
+};
+
 // What a job of two ranks on this host tells of its MPI: an mpirun and a library that opens are no
 // job yet. Nothing if one runs.
 std::optional<DoctorCheck> job_fault() {
   const Launching launching = choose_launching({.launcher = "mpirun"});
-  const Command command = command_there(
-      launching, launching.hosts, 2,
-      {"mpi", "--op", "all_reduce", "--size", "8", "--quiet", "--json", "-"}, kWithoutGpus);
-  const LaunchedEnd end = run_launched({command}, kJobPatience).front();
-  if (end.ok && ranks_of(end.out) == 2) return std::nullopt;
+  const auto command = [&](const std::string& document) {
+    return command_there(
+        launching, launching.hosts, 2,
+        {"mpi", "--op", "all_reduce", "--size", "8", "--quiet", "--json", document}, kWithoutGpus);
+  };
+  const JobDocument document;
+  const LaunchedEnd end = run_launched({command(document.name())}, kJobPatience).front();
+  if (end.ok && ranks_of(document.text(end)) == 2) return std::nullopt;
   return no_job(end.ok ? said("doctor.no_ranks") : end.how,
-                said("doctor.try_job", shell_text(command)));
+                said("doctor.try_job", shell_text(command("-"))));
 }
 
 // The launcher is not asked for what no campaign takes: this host's name, or what a variable has.
@@ -156,19 +182,20 @@ DoctorHost this_host() {
 }
 
 DoctorHost other_host(const HostSlots& host, const Command& command, const LaunchedEnd& end) {
-  Said why = end.how.empty() ? Said("no document") : end.how;
+  const std::string document = document_in(end.out);
+  Said why = end.ok ? said("doctor.no_document") : end.how;
   try {
     // Exit code 1 is a check that failed there, and its document is whole.
-    if (!end.out.empty()) return host_of(end.out, host.name);
+    if (!document.empty()) return host_of(document, host.name);
   } catch (const std::exception& e) {
-    why = Said(e.what());
+    if (end.ok) why = Said(e.what());
   }
   return {host.name,
           {{"reached", DoctorState::fail, said("doctor.not_reached", why),
             said("doctor.reach", shell_text(command))}}};
 }
 
-// All others are asked at once.
+// Up to 32 others are asked at once.
 std::vector<DoctorHost> asked_hosts(const Launching& launching) {
   std::vector<Command> commands;
   for (const HostSlots& host : launching.hosts) {
@@ -206,7 +233,7 @@ Said why_no_exchange(const std::vector<DoctorHost>& hosts) {
   if (const std::string far = failed_at(hosts, "reached"); !far.empty())
     return said("doctor.ports_not_reached", far);
   const std::string without = failed_at(hosts, "mpi");
-  return without.empty() ? Said() : said("doctor.ports_no_mpi", without);
+  return without.empty() ? Said() : said("doctor.ports_no_job", without);
 }
 
 // Every pair of hosts exchanges data over ports that the kernel chooses: a firewall between them is

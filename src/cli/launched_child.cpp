@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "campaign/process.h"
@@ -28,10 +29,10 @@
 namespace cb {
 namespace {
 
-constexpr double kEndSeconds = 3;  // for the end of a launcher that was asked to end
-constexpr size_t kMostOutput = size_t{1} << 20;
-constexpr size_t kMostWords = 300;  // bytes
-constexpr size_t kAtOnce = 32;      // launchers
+constexpr double kEndSeconds = 3;                // for the end of a launcher that was asked to end
+constexpr size_t kMostOutput = size_t{8} << 20;  // bytes
+constexpr size_t kMostWords = 300;               // bytes
+constexpr size_t kAtOnce = 32;                   // launchers
 
 // A file without a name on any disk, which another process writes by its path here.
 class MemoryFile {
@@ -40,8 +41,12 @@ class MemoryFile {
     if (file_.get() < 0) throw Error(fmt::format("no file in memory: {}", std::strerror(errno)));
   }
   std::string path() const { return fmt::format("/proc/self/fd/{}", file_.get()); }
+  size_t size() const {
+    struct stat info {};
+    return ::fstat(file_.get(), &info) == 0 ? static_cast<size_t>(info.st_size) : 0;
+  }
   std::string text() const {
-    std::string out(kMostOutput, '\0');
+    std::string out(std::min(size(), kMostOutput), '\0');
     const ssize_t got = ::pread(file_.get(), out.data(), out.size(), 0);
     out.resize(got < 0 ? 0 : static_cast<size_t>(got));
     return out;
@@ -106,14 +111,16 @@ class Job {
   // How it ended; nothing while it runs.
   std::optional<LaunchedEnd> poll() {
     const std::optional<ProcessEnd> end = process_.poll();
-    if (!end && monotonic_seconds() < until_) return std::nullopt;
-    if (is_late_) return told(said("doctor.job_late", seconds_));
+    const bool is_late = monotonic_seconds() >= until_;
+    if (!end && !is_late && (!why_ended_.empty() || !floods())) return std::nullopt;
+    if (!why_ended_.empty()) return told(why_ended_);
     if (end && !end->signalled && end->code == 0)
       return LaunchedEnd{.out = out_.text(), .ok = true, .how = {}};
     if (end) return told(end_of(*end));
+    why_ended_ =
+        is_late ? said("doctor.job_late", seconds_) : said("doctor.job_floods", kMostOutput >> 20);
     process_.signal_group(SIGTERM);
-    is_late_ = true;
-    until_ += kEndSeconds;
+    until_ = monotonic_seconds() + kEndSeconds;
     return std::nullopt;
   }
 
@@ -125,10 +132,12 @@ class Job {
             .how = words.empty() ? how : said("doctor.job_says", how, words)};
   }
 
+  bool floods() const { return std::max(out_.size(), err_.size()) > kMostOutput; }
+
   MemoryFile out_, err_;
   Process process_;
   double seconds_, until_;
-  bool is_late_ = false;  // and was asked to end
+  Said why_ended_;  // why it was asked to end; empty if it was not
 };
 
 class Jobs {
@@ -159,8 +168,25 @@ class Jobs {
 
 }  // namespace
 
+std::string document_in(const std::string& out) {
+  std::istringstream lines(out);
+  std::string document;
+  size_t mark = 0;  // characters before what the rank wrote, as many in each line
+  for (std::string line; std::getline(lines, line);) {
+    if (document.empty()) {
+      if (!line.ends_with('{')) continue;
+      mark = line.size() - 1;
+    }
+    line.erase(0, mark);
+    document += line + '\n';
+    if (line == "}") return document;
+  }
+  return "";
+}
+
 std::vector<LaunchedEnd> run_launched(const std::vector<Command>& commands,
                                       double deadline_seconds) {
+  std::signal(SIGCHLD, SIG_DFL);  // a library may have made this process ignore it
   Jobs jobs(commands.size());
   for (size_t next = 0; next < commands.size() || jobs.running() > 0; jobs.look()) {
     for (; next < commands.size() && jobs.running() < kAtOnce; ++next)

@@ -18,7 +18,7 @@ enum class Durable { no, yes };
 // Writes a file beside the target, flushes it to disk and renames it: a reader or a crash never
 // sees half a file, and a full disk leaves the old one. Follows symbolic links of this user and of
 // root, and refuses those of others (path_end.h). Writes in place to anything that is not a regular
-// file (a pipe, /dev/stdout), but never to a block device. Writes kStandardOutput to descriptor 1.
+// file (a pipe, /dev/stdout), but never to a block device. kStandardOutput: standard_output.h.
 // Throws Error (runtime) naming the file and the reason.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content,
                            Durable durable = Durable::yes);

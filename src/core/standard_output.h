@@ -5,7 +5,7 @@
 namespace cb {
 
 // The descriptor to which the name "-" is written: 1, or where a DocumentOutput has put standard
-// output (core/file.h says 1).
+// output.
 int document_output();
 
 // As long as this object lives, descriptor 1 is standard error, so that a library, or a program

@@ -259,7 +259,7 @@ def test_where_mpi_does_not_open_no_ports_are_tried(tmp_path):
     _, found = document("--hosts", f"{HERE},far", "--launcher", "mpirun", env={**ROOT, "PATH": f"{tmp_path}:{os.environ['PATH']}", "CLUSTERBENCH_MPI_LIBRARY": "/nonexistent/libmpi.so"})
     *_, between = found["hosts"]
     assert states(between) == {"listeners": "not checked"}
-    assert between["checks"][0]["seen"] == f"not tried: the MPI library does not open on {HERE}, far ({HERE})"
+    assert between["checks"][0]["seen"] == f"not tried: the check mpi fails on {HERE}, far ({HERE})"
     assert " tcp " not in log.read_text()
 
 
@@ -376,12 +376,12 @@ __attribute__((constructor)) static void begin(void) {{ signal(SIGINT, SIG_IGN);
     if child == 0:
         os.execve(BINARY, [BINARY, "doctor"], {**os.environ, "CLUSTERBENCH_MPI_LIBRARY": str(library)})
     begin = time.monotonic()
-    while not (file.exists() and file.read_text().endswith("\n")) and time.monotonic() < begin + 5:
+    while not (file.exists() and file.read_text().endswith("\n")) and time.monotonic() < begin + 60:
         time.sleep(0.01)
     trial = int(file.read_text())
     os.write(terminal, b"\x03")
     _, status = os.waitpid(child, 0)
-    assert os.WTERMSIG(status) == signal.SIGINT and time.monotonic() < begin + 7
+    assert os.WTERMSIG(status) == signal.SIGINT and time.monotonic() < begin + 90
     until = time.monotonic() + 5
     while not is_over(trial) and time.monotonic() < until:
         time.sleep(0.01)

@@ -11,9 +11,12 @@ import pytest
 
 from campaigns import BINARY, cb
 from processes import compiled_shim, skip_under_sanitizers
-from test_doctor import HERE, ROOT, document, rows
+from test_doctor import FAKE, HERE, ROOT, document, rows
 
 pytestmark = pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun")
+
+
+BEGINS = "#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void begin(void) {{ {} }}"
 
 
 def script(folder, name, text):
@@ -52,6 +55,30 @@ def test_a_launcher_that_ends_with_0_has_not_started_ranks(arguments):
     assert row["state"] == "fail" and row["seen"].endswith("starts no job of two ranks here: it ended with 0 and without a result of two ranks"), row
 
 
+@pytest.mark.parametrize("arguments", ["", "--tag-output", "--timestamp-output"])
+def test_marks_and_banners_of_a_launcher_are_no_fault(tmp_path, arguments):
+    real = shutil.which("mpirun")
+    if arguments and "orterun" not in os.path.realpath(real):
+        pytest.skip("an option of Open MPI 4")
+    banner = f'echo "welcome here"; {real} "$@"; code=$?; echo "= BAD TERMINATION ="; exit $code\n'
+    _, row = mpi_row(env={**script(tmp_path, "mpirun", banner), "CLUSTERBENCH_MPIRUN_ARGS": arguments})
+    assert row["state"] == "ok", row
+
+
+def test_a_launcher_that_writes_without_end_is_ended(tmp_path):
+    _, row = mpi_row(env=script(tmp_path, "mpirun", "exec yes no >&2\n"))
+    assert row["state"] == "fail" and "it wrote more than 8 MiB: no no no" in row["seen"], row
+
+
+@pytest.mark.parametrize("call", ["clearenv();", "signal(SIGCHLD, SIG_IGN);"], ids=["clears the environment", "ignores children"])
+def test_what_a_library_does_to_this_process_does_not_fail_the_job(tmp_path, call):
+    skip_under_sanitizers(BINARY)
+    library = compiled_shim(tmp_path, "#include <signal.h>\n" + BEGINS.format(call))
+    done, row = mpi_row(env={**ROOT, "CLUSTERBENCH_NVML_LIBRARY": str(library)})
+    assert done.returncode in (0, 1), done
+    assert call.startswith("clearenv") or row["state"] == "ok", row
+
+
 def test_the_reason_is_told_and_not_the_headline(tmp_path):
     env = script(tmp_path, "mpirun", "echo 'clusterbench: 1 problem' >&2; echo '  MPI  is of another kind' >&2; echo 'than the launcher' >&2; echo ---- >&2; echo more >&2; exit 2\n")
     _, row = mpi_row(env=env)
@@ -78,7 +105,7 @@ def test_in_an_allocation_of_slurm_the_row_says_that_no_job_was_tried(tmp_path):
     script(tmp_path, "srun", "exit 1\n")
     mpirun = shutil.which("mpirun")
     _, row = mpi_row(env={**script(tmp_path, "mpirun", f'exec {mpirun} "$@"\n'), "SLURM_JOB_ID": "7"})
-    assert row["state"] == "ok" and row["seen"].endswith("no job was started to try it, since srun takes nodes for one"), row
+    assert row["state"] == "ok" and row["seen"].endswith("no job was started to try it, because srun would occupy nodes"), row
 
 
 def test_without_a_loopback_no_job_starts():
@@ -122,7 +149,7 @@ def test_ssh_says_why_a_host_is_not_reached(tmp_path):
 def test_all_hosts_are_asked_at_once(tmp_path):
     """Each launcher waits for the other; the host is shown by the name that it was asked by, and its own."""
     _, here = document(env=ROOT)
-    (tmp_path / "answer").write_text(json.dumps(here))
+    (tmp_path / "answer").write_text(json.dumps(here, indent=1))
     meet = f"touch {tmp_path}/met.$$; for i in $(seq 600); do [ $(ls {tmp_path}/met.* | wc -l) -ge 2 ] && exec cat {tmp_path}/answer; sleep 0.1; done; exit 1\n"
     done, found = document("--hosts", "far,farther", "--launcher", "mpirun", env=script(tmp_path, "mpirun", meet))
     *hosts, _ = found["hosts"]
@@ -153,9 +180,6 @@ def test_limits_of_a_process_are_no_free_memory():
     done = subprocess.run(["sh", "-c", 'ulimit -v 2000000; exec "$0" doctor --json -', BINARY], capture_output=True, text=True, timeout=120, env=ROOT)
     memory = rows(done.stdout)["memory"]
     assert memory["state"] == "warn" and "ulimit -v" in memory["seen"] and "ulimit -v unlimited" in memory["next"]
-
-
-BEGINS = "#include <stdlib.h>\n#include <unistd.h>\n__attribute__((constructor)) static void begin(void) {{ {} }}"
 
 
 @pytest.mark.parametrize("source, reason", [
@@ -189,15 +213,29 @@ def test_a_library_that_ends_a_measuring_process_is_no_success(tmp_path, end, wo
     assert done.returncode == 4 and "a library has ended this process; next: clusterbench doctor names it" in done.stderr
 
 
+def lacking(folder, name):
+    """A library that needs one which is not there."""
+    (folder / "needed").mkdir(exist_ok=True)
+    needed = compiled_shim(folder / "needed", "int cb_needed(void) { return 1; }").rename(folder / "needed" / "libcb_needed.so.7")
+    (folder / "shim.c").write_text("int cb_needed(void);\nint cb_needs(void) { return cb_needed(); }")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / name, folder / "shim.c", needed], check=True)
+    needed.unlink()
+    return folder / name
+
+
+def test_two_names_of_a_library_that_lacks_another_are_not_called_missing(tmp_path):
+    skip_under_sanitizers(BINARY)
+    for name in ("libnccl.so.2", "libnccl.so"):
+        lacking(tmp_path, name)
+    env = {**ROOT, "LD_LIBRARY_PATH": str(tmp_path), "CLUSTERBENCH_NVML_LIBRARY": str(FAKE / "fake_nvml.so"), "CLUSTERBENCH_FAKE_NVML": "gpus=2"}
+    row = rows(cb("doctor", "--json", "-", env=env, timeout=60).stdout)["nccl"]
+    assert "it needs a library that does not open" in row["seen"] and row["next"].startswith("install the library that it needs"), row
+
+
 @pytest.mark.parametrize("variable, row", [("CLUSTERBENCH_MPI_LIBRARY", "mpi"), ("CLUSTERBENCH_NVML_LIBRARY", "gpu-driver")])
 def test_a_file_for_another_processor_and_one_that_lacks_a_library_are_told(tmp_path, variable, row):
     skip_under_sanitizers(BINARY)
-    (tmp_path / "needed").mkdir()
-    needed = compiled_shim(tmp_path / "needed", "int cb_needed(void) { return 1; }").rename(tmp_path / "needed" / "libcb_needed.so.7")
-    (tmp_path / "shim.c").write_text("int cb_needed(void);\nint cb_needs(void) { return cb_needed(); }")
-    library = tmp_path / "library.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, tmp_path / "shim.c", needed], check=True)
-    needed.unlink()
+    library = lacking(tmp_path, "library.so")
     env = {**ROOT, variable: str(library)}
     seen = rows(cb("doctor", "--json", "-", env=env, timeout=60).stdout)[row]
     assert seen["state"] == "fail" and f"{library}: it needs a library that does not open: " in seen["seen"] and "libcb_needed.so.7" in seen["seen"]

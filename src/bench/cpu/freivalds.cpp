@@ -52,8 +52,9 @@ struct CompensatedSum {
 template <typename Element, typename Sum>
 using SumOf = std::conditional_t<std::is_same_v<Element, double>, CompensatedSum, PlainSum<Sum>>;
 
-// Units of roundoff, in fp64, of a row's value: B·x and both sides are rounded to be stored. Beside
-// the limit only where x lies along B, and that has all rows of a shallow product alike.
+// Units of roundoff, in fp64, of a row's value: B·x and both sides are rounded to be stored.
+// This counts beside the limit only where x happens to be nearly parallel to rows of B. A shallow
+// product has few such rows, and then all its own are affected.
 constexpr double kOwnRounding = 4;
 
 // y = M·x. M has `rows` rows and `columns` columns.

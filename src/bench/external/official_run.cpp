@@ -1,9 +1,7 @@
 #include "bench/external/official_run.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include "bench/harness/job.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/fresh_directory.h"
 #include "core/sha256.h"
 #include "core/text.h"
 
@@ -22,27 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostOutput = size_t{64} << 20;
-
-// A fresh directory, and its end. Only what lies in it is removed.
-class RunDirectory {
- public:
-  explicit RunDirectory(const std::string& parent) {
-    std::string name = (fs::absolute(parent) / "clusterbench-external-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error(said("external.no_directory", parent, std::strerror(errno)));
-    path_ = name;
-  }
-  ~RunDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  RunDirectory(const RunDirectory&) = delete;
-  RunDirectory& operator=(const RunDirectory&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::map<std::string, std::string> variables_for(const Params& params) {
   std::map<std::string, std::string> out;
@@ -135,7 +113,7 @@ fs::path file_of_program(const std::string& program) {
 
 ExternalRun run_once(const Context& context, const Params& params, const ExternalPlan& plan,
                      const std::vector<std::string>& command) {
-  const RunDirectory directory(params.text("dir"));
+  const FreshDirectory directory(params.text("dir"), "clusterbench-external");
   write_inputs(params, plan, directory.path());
   const ProgramStart start{.argv = filled(command, {{"dir", directory.path().string()}}),
                            .environment = start_environment(variables_for(params)),

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "bench/harness/fault.h"
+
 namespace cb::net {
 
 std::vector<int> receiving_ranks(const std::vector<Arrivals>& points, const Nodes& nodes,
@@ -16,6 +18,17 @@ std::vector<int> receiving_ranks(const std::vector<Arrivals>& points, const Node
     }
   }
   return {out.begin(), out.end()};
+}
+
+std::vector<bool> points_with_fault(const Context& context, const Params& params,
+                                    const std::vector<Arrivals>& points, const Nodes& nodes,
+                                    int rails) {
+  require_faulty_rank_among(context, params, receiving_ranks(points, nodes, rails),
+                            "fault.receives_nothing");
+  std::vector<bool> out;
+  for (const Arrivals& point : points)
+    out.push_back(plants_fault_among(context, params, receiving_ranks({point}, nodes, rails)));
+  return out;
 }
 
 }  // namespace cb::net

@@ -163,12 +163,9 @@ std::vector<Record> run(Context& context, const Params& params) {
   net::require_schedules(params, setup.nodes, setup.rail_count());
   std::vector<tcp::Point> points = tcp::plan(params);
   if (params.has("inject-fault")) {
-    const auto able = [&](const std::vector<tcp::Point>& of) {
-      return net::receiving_ranks(tcp::arrivals(of), setup.nodes, setup.rail_count());
-    };
-    require_faulty_rank_among(context, params, able(points), "fault.receives_nothing");
-    for (tcp::Point& point : points)
-      point.spec.corrupt = plants_fault_among(context, params, able({point}));
+    const std::vector<bool> planted = net::points_with_fault(context, params, tcp::arrivals(points),
+                                                             setup.nodes, setup.rail_count());
+    for (size_t i = 0; i < points.size(); ++i) points[i].spec.corrupt = planted[i];
   }
   KeptShares kept;
   return run_points(context, "tcp", points, name_of_point, [&](const tcp::Point& point) {

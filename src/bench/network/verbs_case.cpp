@@ -126,12 +126,9 @@ std::vector<Record> run(Context& context, const Params& params) {
   }
   net::require_schedules(params, setup.nodes, setup.rail_count());
   if (params.has("inject-fault")) {
-    const auto able = [&](const std::vector<verbs::Point>& of) {
-      return net::receiving_ranks(verbs::arrivals(of), setup.nodes, setup.rail_count());
-    };
-    require_faulty_rank_among(context, params, able(points), "fault.receives_nothing");
-    for (verbs::Point& point : points)
-      point.spec.corrupt = plants_fault_among(context, params, able({point}));
+    const std::vector<bool> planted = net::points_with_fault(
+        context, params, verbs::arrivals(points), setup.nodes, setup.rail_count());
+    for (size_t i = 0; i < points.size(); ++i) points[i].spec.corrupt = planted[i];
   }
   verbs::require_supported(context, setup, points);
   return run_points(context, "verbs", points, name_of_verb,

@@ -92,6 +92,7 @@ constexpr TextRow kSaidCampaign[] = {
     {"issue.above", "{0} where at most {1} is required", "实测 {0}，要求不高于 {1}"},
     {"sweep.not_run", "it was not run", "未运行"},
     {"proof.no_check_failed", "no check of it failed", "其检查均未报错"},
+    {"proof.point_missed", "a point has the fault, and no check of it failed", "有一个测点植入了故障，但其检查均未失败"},
     {"proof.not_made", "it was not made", "未进行"},
     {"proof.no_record", "it wrote no record", "没有写出记录"},
     {"proof.no_fault", "its command plants no fault", "其命令未植入故障"},

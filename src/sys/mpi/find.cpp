@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/hydra.h"
 #include "core/path_search.h"
+#include "sys/mpi/launched.h"
 
 namespace cb::mpi {
 namespace {
@@ -69,10 +71,16 @@ std::optional<LauncherKind> kind_of(std::string_view file) {
   return std::nullopt;
 }
 
-// The launcher above, or else the one that would start a job here.
+bool is_started(const Surroundings& around) {
+  const Launched told = launched_by(around);
+  return told.joins || !told.rank.variable.empty() || !told.processes.variable.empty();
+}
+
+// The launcher above. A process that none has started has the one that would start a job here.
 LauncherAbove likely_launcher(const Surroundings& around) {
   const LauncherAbove above = launcher_above(around);
-  if (!above.file.empty()) return above;
+  if (!above.file.empty() || is_started(around)) return above;
+  if (around.mpirun_is_hydra) return {LauncherKind::mpich, around.mpirun};
   const auto kind = kind_of(around.mpirun);
   return kind ? LauncherAbove{*kind, around.mpirun} : above;
 }
@@ -182,7 +190,9 @@ Surroundings own_surroundings() {
     out.ancestors.push_back(failed ? bare_name(process) : file.string());
   }
   std::error_code none;
-  out.mpirun = std::filesystem::canonical(file_in_path("mpirun"), none).string();
+  const std::string mpirun = file_in_path("mpirun");
+  out.mpirun = std::filesystem::canonical(mpirun, none).string();
+  out.mpirun_is_hydra = is_hydra(mpirun, out.variable("PATH").value_or(kPlainPath));
   return out;
 }
 

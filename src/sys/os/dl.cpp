@@ -95,16 +95,17 @@ std::string without_name(const RefusedName& refused) {
   return why.starts_with(begin) ? why.substr(begin.size()) : why;
 }
 
-// The reasons in the order of the attempts. Names that follow each other share a reason that is the
-// same.
+// The reasons in the order of the attempts. Names that follow each other share what the loader says
+// of each.
 Said reason_of(const std::vector<RefusedName>& refused) {
   std::vector<Said> out;
   for (size_t i = 0; i < refused.size();) {
     const std::string why = without_name(refused[i]);
     const Said whole = refused[i].why;
+    const bool is_loaders = whole.message().id.empty();
     std::vector<std::string> alike;
-    for (; i < refused.size() && without_name(refused[i]) == why; ++i)
-      alike.push_back(refused[i].name);
+    do alike.push_back(refused[i++].name);
+    while (is_loaders && i < refused.size() && without_name(refused[i]) == why);
     const bool stands_alone = alike.size() == 1 || why == whole.text();
     out.push_back(stands_alone ? whole : Said(names_text(alike) + ": " + why));
   }

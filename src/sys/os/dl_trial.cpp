@@ -27,7 +27,7 @@ constexpr std::string_view kWord = "library-trial";
 // The child writes kBegun, then kOpened or kRefused each time that dlopen() returns. A copy of it
 // that a library has made, and in which dlopen() returns as well, writes kCopied.
 constexpr char kBegun = 'b', kOpened = 'o', kRefused = 'r', kCopied = 'c';
-constexpr int kCopyMicroseconds = 50'000;  // for a copy to come that far
+constexpr int kCopyLooks = 200, kLookMicroseconds = 5'000;  // a second for a copy to come that far
 
 // The child's exit code where a library has closed descriptors that are not its own, among them
 // perhaps that of the report.
@@ -82,10 +82,12 @@ std::optional<Unsafe> ask(std::vector<std::string> argv, const std::vector<std::
   }
 }
 
-// The report, for this process alone, and under a number that a library does not meet by chance.
+// The report, for this process alone, and, where one is free, under a number that a library does
+// not meet by chance.
 int take_report() {
   constexpr int kOutOfTheWay = 100;
   const int report = ::fcntl(kReportDescriptor, F_DUPFD_CLOEXEC, kOutOfTheWay);
+  if (report < 0) return kReportDescriptor;
   ::close(kReportDescriptor);
   return report;
 }
@@ -98,6 +100,12 @@ bool has_its_files() {
 
 void tell(int report, char what) {
   if (::write(report, &what, 1) != 1) ::_exit(kFilesClosed);
+}
+
+// A copy ends when it has told; what else the library has started may go on.
+void wait_for_copies() {
+  for (int i = 0; i < kCopyLooks && ::waitpid(-1, nullptr, WNOHANG) == 0; ++i)
+    ::usleep(kLookMicroseconds);
 }
 
 // The child of a program that was killed ends too, and leaves no core file.
@@ -164,7 +172,7 @@ void run(int argc, char** argv) {
     }
     if (!has_its_files()) ::_exit(kFilesClosed);
     tell(report, is_open ? kOpened : kRefused);
-    if (::waitpid(-1, nullptr, WNOHANG) >= 0) ::usleep(kCopyMicroseconds);
+    wait_for_copies();
   }
   ::_exit(0);  // not its destructors
 }

@@ -122,10 +122,11 @@ TEST_CASE("the ranks of a host share its room, and a round or pair is counted on
   std::vector<HeldMemory> together = apart;
   together[2].unended.push_back({2, 0, 2, kGiB});
   together[3].unended.push_back({2, 3, 1, kGiB});
+  for (int rank : {0, 1}) together[static_cast<size_t>(rank)].unended.push_back({7, 0, 1, 1});
   const auto refused = said_by_holders(together, hosts);
   CHECK(refused == std::vector<std::string>(4, refused[1]));
   CHECK(refused[0].find("2 round(s) did not end within the deadline; their messages still hold "
-                        "4.00 GiB on b,") == 0);
+                        "4.00 GiB on b,") == 0);  // what a holds beside it is not named
   CHECK(refused[0].find("2 pair(s) of ranks do not answer: a rank 0 → b rank 2, b rank 3 → a rank "
                         "1; next:") != std::string::npos);
 }

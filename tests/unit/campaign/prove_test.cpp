@@ -139,6 +139,24 @@ TEST_CASE("a check that does not see its fault is blind, and stays it") {
   CHECK(other.of_n1().blind);  // another check found something
 }
 
+TEST_CASE("a fault in every point is found in every point, or the check is blind") {
+  for (const char* at : {"0", "-1"}) {
+    CAPTURE(at);
+    ProvingCampaign c;
+    c.setup.catalogue[1].fault.at = at;
+    Document d = c.wrong("002-rate@n1");
+    *std::ranges::find(d.run.argv, "0") = at;
+    d.records.push_back(d.records[0]);
+    d.records[1].checks[0].passed = true;
+    c.lay_ready("002-rate@n1", 1, to_json_text(d), 1);
+    REQUIRE(c.prove());
+    const bool everywhere = std::string(at) == "-1";
+    CHECK(c.of_n1().blind == everywhere);
+    CHECK((c.of_n1().state == ProofState::shown) == !everywhere);
+    if (everywhere) CHECK(c.of_n1().reason == "a point has the fault, and no check of it failed");
+  }
+}
+
 TEST_CASE("a job that measured nothing proves nothing, and is made again") {
   ProvingCampaign c;
   c.lay_ready("002-rate@n1", 1, "", 4, "clusterbench: oops");

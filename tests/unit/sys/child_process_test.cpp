@@ -86,7 +86,7 @@ TEST_CASE("what a trial starts ends with it, also at its deadline") {
     CAPTURE(last);
     const std::string script = std::string("sleep 60 & echo $! >&3; ") + last;
     const ChildResult trial =
-        run_child({"/bin/sh", "-c", script}, child_environment({}, {}), 0.5, ChildKind::trial);
+        run_child({"/bin/sh", "-c", script}, child_environment({}, {}), 3, ChildKind::trial);
     const std::string process = trial.out.substr(0, trial.out.find('\n'));
     REQUIRE_FALSE(process.empty());
     CHECK(ends("/proc/" + process + "/stat"));

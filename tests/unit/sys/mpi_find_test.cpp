@@ -16,6 +16,8 @@ struct Launching {
   std::map<std::string, std::string> variables;
   std::vector<std::string> ancestors;
   std::set<std::string> files;
+  std::string mpirun = {};
+  bool mpirun_is_hydra = false;
 
   std::vector<std::string> candidates() const { return library_candidates(around()); }
   Surroundings around() const {
@@ -24,7 +26,9 @@ struct Launching {
               return found == variables.end() ? std::nullopt : std::optional(found->second);
             },
             .ancestors = ancestors,
-            .readable = [this](const std::string& file) { return files.contains(file); }};
+            .readable = [this](const std::string& file) { return files.contains(file); },
+            .mpirun = mpirun,
+            .mpirun_is_hydra = mpirun_is_hydra};
   }
   std::string first() const { return candidates().front(); }
 };
@@ -122,6 +126,21 @@ TEST_CASE("variables left over from an outer launcher do not choose the library"
                     .files = {"/usr/lib/x86_64-linux-gnu/libmpi.so.40",
                               "/usr/lib/x86_64-linux-gnu/libmpich.so.12"}};
   CHECK(m.candidates() == std::vector<std::string>{"/usr/lib/x86_64-linux-gnu/libmpich.so.12"});
+}
+
+TEST_CASE("the mpirun on the PATH counts for a process that nobody has started, and for no other") {
+  const std::string open_mpi = "/opt/ompi/lib/libmpi.so.40", intel = "/opt/intel/lib/libmpi.so.12";
+  Launching m{.files = {open_mpi, intel}, .mpirun = "/opt/ompi/bin/orterun"};
+  CHECK(m.candidates() == std::vector<std::string>{open_mpi});
+  m.variables = {{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}};  // of a launcher that is not visible here
+  CHECK(m.first() == "libmpi.so.12");
+
+  Launching script{.files = {open_mpi, intel, "/opt/intel/lib/libmpi_abi.so.1"},
+                   .mpirun = "/opt/intel/bin/mpirun",
+                   .mpirun_is_hydra = true};
+  CHECK(script.first() == intel);
+  script.variables = {{"OMPI_COMM_WORLD_SIZE", "2"}};
+  CHECK(script.first() == "libmpi.so.40");
 }
 
 namespace {

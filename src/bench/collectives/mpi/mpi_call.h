@@ -50,6 +50,7 @@ class MpiCall final : public CollectiveCall {
 };
 
 // Starts every call and looks at them in turn until all are done: seconds[i] is when calls[i] was.
+// Returns when it began, in seconds of the monotonic clock.
 double run_together(std::span<MpiCall* const> calls, std::span<double> seconds);
 
 }  // namespace cb

@@ -24,6 +24,7 @@ namespace {
 constexpr int kWindow = 8;          // messages in flight
 constexpr double kWarmShare = 0.1;  // share of the time that is not counted
 constexpr size_t kMaxSamples = 100000;
+constexpr uint64_t kTags = 32768;
 constexpr double kReapSeconds = 0.02;  // for transfers that did not end in their round
 
 // The buffer and the request of one message.
@@ -145,7 +146,7 @@ class ReceiveFlow final : public Flow {
     if (wrong_ > 0) return {std::nullopt, said("locate.wrong_messages", wrong_)};
     if (warm_.messages >= 2) return {rate_of(warm_)};
     if (all_.messages >= 1) return {rate_of(all_)};
-    // All at one look: none was here before the receives.
+    // All at one look: none was in its buffer before the receives were posted.
     if (received_ >= 2) return {rate_of({begun_, 0, received_})};
     return {std::nullopt,
             said("locate.few_messages", received_, fmt::format("{:.2g}", line_.seconds))};
@@ -159,8 +160,8 @@ class ReceiveFlow final : public Flow {
                "MPI_Irecv");
   }
 
-  // Messages since one that began the time. Those that were found at the same look came before it,
-  // who knows when.
+  // Messages since one that began the time. Those that were found at the same look do not count:
+  // they may have come at any time before it.
   struct Span {
     double from = 0;
     uint64_t look = 0;
@@ -358,6 +359,7 @@ class MpiTransport final : public PairTransport {
     while (!abandoned_.empty() && monotonic_seconds() < until) {
       if (std::erase_if(abandoned_, [](Transfer& transfer) { return poll(transfer); }) > 0)
         until = monotonic_seconds() + kReapSeconds;
+      sched_yield();
     }
   }
 
@@ -372,8 +374,8 @@ class MpiTransport final : public PairTransport {
     return out;
   }
 
-  // Each round and rail has its own tag, so that a later transfer never takes what an abandoned one
-  // left behind.
+  // Each round has its own tag, so that a later transfer never takes what an abandoned one left
+  // behind. There is one rail. MPI guarantees tags up to 32767.
   Line line_of(const PairTask& task) const {
     const auto seed = [&](int sender) {
       return kernels::pattern_word(static_cast<uint64_t>(sender),
@@ -381,7 +383,7 @@ class MpiTransport final : public PairTransport {
     };
     return {.comm = world_.get(),
             .peer = task.peer,
-            .tag = static_cast<int>(epoch_ % 250 * 64 + static_cast<uint64_t>(task.rail % 64)) * 2,
+            .tag = static_cast<int>(epoch_ % kTags),
             .bytes = task.bytes,
             .seconds = task.seconds,
             .seed_out = seed(rank_),

@@ -60,13 +60,14 @@ Said pair_name(const std::pair<int, int>& pair, const RankMap& place) {
   return said("locate.pair_of_ranks", host(pair.first), pair.first, host(pair.second), pair.second);
 }
 
-// Why the job cannot go on: the host is full, and with what.
-Said no_room_beside(const std::string& name, const HostHeld& host,
-                    const std::vector<HeldMemory>& ranks, const RankMap& place) {
+// Why the job cannot go on: the host is full, and with what its ranks hold.
+Said no_room_beside(size_t which, const HostHeld& host, const std::vector<HeldMemory>& ranks,
+                    const RankMap& place) {
   std::set<uint64_t> rounds;
   std::set<std::pair<int, int>> pairs;
-  for (const HeldMemory& rank : ranks) {
-    for (const UnendedTransfer& t : rank.unended) {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (place.host_of_rank[rank] != static_cast<int>(which)) continue;
+    for (const UnendedTransfer& t : ranks[rank].unended) {
       rounds.insert(t.round);
       pairs.insert({t.from, t.to});
     }
@@ -76,7 +77,7 @@ Said no_room_beside(const std::string& name, const HostHeld& host,
     if (names.size() < kMaxPairsNamed) names.push_back(pair_name(pair, place));
   }
   const auto bytes = [](uint64_t n) { return format_value(static_cast<double>(n), "bytes"); };
-  return said("locate.no_room_beside", rounds.size(), name, bytes(host.unended),
+  return said("locate.no_room_beside", rounds.size(), place.hosts[which], bytes(host.unended),
               bytes(host.next_round), bytes(*host.room), pairs.size(), said_names(names));
 }
 
@@ -85,7 +86,7 @@ Said first_without_room(const std::vector<HeldMemory>& ranks, const RankMap& pla
   for (size_t i = 0; i < hosts.size(); ++i) {
     const HostHeld& h = hosts[i];
     if (h.unended > 0 && h.room && h.unended + h.next_round > *h.room)
-      return no_room_beside(place.hosts[i], h, ranks, place);
+      return no_room_beside(i, h, ranks, place);
   }
   return {};
 }
