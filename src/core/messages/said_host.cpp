@@ -188,7 +188,7 @@ constexpr TextRow kSaidHost[] = {
     {"doctor.job_says", "{0}: {1}", "{0}：{1}"},
     {"doctor.no_job", "{0} starts no job of two ranks here: {1}", "{0} 无法在此启动两个进程的作业：{1}"},
     {"doctor.mend_mpirun_arguments", "unset CLUSTERBENCH_MPIRUN_ARGS, or correct it", "取消设置 CLUSTERBENCH_MPIRUN_ARGS，或更正其值"},
-    {"doctor.no_ranks", "it ended with 0 and without a result of two ranks", "它退出码为 0，但没有两个进程的结果"},
+    {"doctor.no_ranks", "it ended with 0 and without a result of two ranks", "退出码为 0，但没有两个进程的结果"},
     {"doctor.rename_host", "give this host a name of letters, digits, dots and hyphens", "将本机名改为仅含字母、数字、点和连字符"},
     {"doctor.odd_name", "'{0}' is not a host name", "“{0}”不是主机名"},
     {"doctor.job_untried", "{0}; no job was started to try it, because srun would occupy nodes", "{0}；未启动作业验证，因为 srun 会占用节点"},
