@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the toolkit of the CUDA module for drivers from 450 on, in .cache/release/cuda11: nvcc, runtime and headers of CUDA 11.8, unpacked
+# Makes the toolkit of the CUDA module for drivers from 450 on, in .cache/release/cuda11: nvcc, cuobjdump, runtime and headers of CUDA 11.8, unpacked
 # from two packages of Debian's non-free section that ci/portable/inputs.txt pins (0.9 GB). Nothing is installed. ci/release.sh calls it;
 # a second call does nothing.
 #   CLUSTERBENCH_RELEASE_INPUTS=DIR   where the packages are or are put (.cache/release/inputs)
@@ -29,7 +29,7 @@ new=$place/cuda11.new
 debian=$work/usr/lib/nvidia-cuda-toolkit
 rm -rf --one-file-system "$new"
 mkdir -p "$new/bin" "$new/nvvm/bin" "$new/lib64"
-mv "$debian/bin/nvcc" "$debian/bin/crt" "$work"/usr/bin/{cudafe++,ptxas,fatbinary,nvlink} "$new/bin/"
+mv "$debian/bin/nvcc" "$debian/bin/crt" "$work"/usr/bin/{cudafe++,ptxas,fatbinary,nvlink,cuobjdump} "$new/bin/"
 mv "$debian/bin/cicc" "$new/nvvm/bin/"
 mv "$debian/libdevice" "$new/nvvm/"
 mv "$work/usr/include" "$new/"
