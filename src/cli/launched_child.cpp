@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,9 +37,16 @@ constexpr size_t kAtOnce = 32;                   // launchers
 // A file without a name on any disk, which another process writes by its path here.
 class MemoryFile {
  public:
-  MemoryFile() : file_(::memfd_create("launched", MFD_CLOEXEC)) {
+  MemoryFile() : file_(::memfd_create("launched", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
     if (file_.get() < 0) throw Error(fmt::format("no file in memory: {}", std::strerror(errno)));
   }
+  // What outlives its launcher writes no more either.
+  ~MemoryFile() { end_growth(); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  // Whoever writes more gets an error.
+  void end_growth() const { ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_GROW); }
   std::string path() const { return fmt::format("/proc/self/fd/{}", file_.get()); }
   size_t size() const {
     struct stat info {};
@@ -58,16 +65,9 @@ class MemoryFile {
 
 // A frame around a message, and the headline above the problems of a command.
 bool is_frame(const std::string& line) {
-  const bool is_ruled = std::ranges::all_of(line, [](char c) { return c == '-' || c == '='; });
+  const auto is_of_rule = [](char c) { return c == '-' || c == '='; };
+  const bool is_ruled = !line.empty() && std::ranges::all_of(line, is_of_rule);
   return is_ruled || (line.starts_with("clusterbench") && line.ends_with(" problem"));
-}
-
-// A launcher that takes no argument repeats all of them.
-std::string without_secrets(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(word);
-  return fmt::format("{}", fmt::join(arguments_without_secrets(words), " "));
 }
 
 // What was said first, up to the next frame: ssh's own words come before those of a launcher that
@@ -79,6 +79,7 @@ std::string first_words(const std::string& text) {
     if (line.ends_with('\r')) line.pop_back();  // ssh's, as for a terminal
     line = terminal_safe(line);
     line.erase(0, line.find_first_not_of(' '));
+    if (line.empty()) continue;
     if (is_frame(line)) {
       if (!words.empty()) break;
     } else if (!line.starts_with('[')) {
@@ -87,12 +88,8 @@ std::string first_words(const std::string& text) {
       place = line;
     }
   }
-  words = without_secrets(words.empty() ? place : words);
+  words = text_without_secrets(words.empty() ? place : words);
   return terminal_safe(words.substr(0, kMostWords));  // a character that is cut is '?'
-}
-
-Said end_of(const ProcessEnd& end) {
-  return end.signalled ? said("doctor.job_killed", end.code) : said("doctor.job_exit", end.code);
 }
 
 std::vector<std::string> words_of(const Command& command) {
@@ -111,25 +108,39 @@ class Job {
   // How it ended; nothing while it runs.
   std::optional<LaunchedEnd> poll() {
     const std::optional<ProcessEnd> end = process_.poll();
-    const bool is_late = monotonic_seconds() >= until_;
-    if (!end && !is_late && (!why_ended_.empty() || !floods())) return std::nullopt;
-    if (!why_ended_.empty()) return told(why_ended_);
-    if (end && !end->signalled && end->code == 0)
-      return LaunchedEnd{.out = out_.text(), .ok = true, .how = {}};
-    if (end) return told(end_of(*end));
-    why_ended_ =
-        is_late ? said("doctor.job_late", seconds_) : said("doctor.job_floods", kMostOutput >> 20);
-    process_.signal_group(SIGTERM);
-    until_ = monotonic_seconds() + kEndSeconds;
+    const bool is_late = monotonic_seconds() >= until_, is_flood = floods();
+    if (is_flood) {
+      out_.end_growth();
+      err_.end_growth();
+    }
+    if (!why_ended_.empty()) return end || is_late ? std::optional(told(why_ended_)) : std::nullopt;
+    if (end) return of(*end);
+    if (is_late)
+      ask_to_end(said("doctor.job_late", seconds_));
+    else if (is_flood)
+      ask_to_end(said("doctor.job_floods", kMostOutput >> 20));
     return std::nullopt;
   }
 
+  // Once; it is told as `why`.
+  void ask_to_end(const Said& why) {
+    if (!why_ended_.empty()) return;
+    why_ended_ = why;
+    process_.signal_group(SIGTERM);
+    until_ = monotonic_seconds() + kEndSeconds;
+  }
+
  private:
+  LaunchedEnd of(const ProcessEnd& end) const {
+    if (end.signalled) return told(said("doctor.job_killed", end.code));
+    if (end.code == 0) return {.out = out_.text(), .code = 0};
+    LaunchedEnd out = told(said("doctor.job_exit", end.code));
+    out.code = end.code;
+    return out;
+  }
   LaunchedEnd told(const Said& how) const {
     const std::string words = first_words(err_.text());
-    return {.out = out_.text(),
-            .ok = false,
-            .how = words.empty() ? how : said("doctor.job_says", how, words)};
+    return {.out = out_.text(), .how = words.empty() ? how : said("doctor.job_says", how, words)};
   }
 
   bool floods() const { return std::max(out_.size(), err_.size()) > kMostOutput; }
@@ -138,6 +149,35 @@ class Job {
   Process process_;
   double seconds_, until_;
   Said why_ended_;  // why it was asked to end; empty if it was not
+};
+
+// Signal handlers can reach only a global.
+volatile std::sig_atomic_t g_stop_signal = 0;
+
+// As long as this object lives, a signal that asks this process to end is only remembered. One that
+// is ignored stays ignored.
+class KeptStopSignals {
+ public:
+  KeptStopSignals() {
+    g_stop_signal = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int signal) { g_stop_signal = signal; };
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction& before = before_[signal];
+      ::sigaction(signal, nullptr, &before);
+      if (before.sa_handler != SIG_IGN) ::sigaction(signal, &action, nullptr);
+    }
+  }
+  ~KeptStopSignals() {
+    for (const auto& [signal, before] : before_) ::sigaction(signal, &before, nullptr);
+  }
+  KeptStopSignals(const KeptStopSignals&) = delete;
+  KeptStopSignals& operator=(const KeptStopSignals&) = delete;
+
+  static bool any() { return g_stop_signal != 0; }
+
+ private:
+  std::map<int, struct sigaction> before_;
 };
 
 class Jobs {
@@ -158,6 +198,9 @@ class Jobs {
       job = end ? running_.erase(job) : std::next(job);
     }
   }
+  void ask_all_to_end() {
+    for (auto& [which, job] : running_) job.ask_to_end(said("doctor.job_killed", SIGTERM));
+  }
   size_t running() const { return running_.size(); }
   std::vector<LaunchedEnd> ends() && { return std::move(ends_); }
 
@@ -166,34 +209,29 @@ class Jobs {
   std::vector<LaunchedEnd> ends_;
 };
 
-}  // namespace
-
-std::string document_in(const std::string& out) {
-  std::istringstream lines(out);
-  std::string document;
-  size_t mark = 0;  // characters before what the rank wrote, as many in each line
-  for (std::string line; std::getline(lines, line);) {
-    if (document.empty()) {
-      if (!line.ends_with('{')) continue;
-      mark = line.size() - 1;
-    }
-    line.erase(0, mark);
-    document += line + '\n';
-    if (line == "}") return document;
-  }
-  return "";
-}
-
-std::vector<LaunchedEnd> run_launched(const std::vector<Command>& commands,
-                                      double deadline_seconds) {
-  std::signal(SIGCHLD, SIG_DFL);  // a library may have made this process ignore it
+std::vector<LaunchedEnd> ends_of(const std::vector<Command>& commands, double deadline_seconds) {
+  const KeptStopSignals stops;
   Jobs jobs(commands.size());
   for (size_t next = 0; next < commands.size() || jobs.running() > 0; jobs.look()) {
+    if (KeptStopSignals::any()) {
+      next = commands.size();
+      jobs.ask_all_to_end();
+    }
     for (; next < commands.size() && jobs.running() < kAtOnce; ++next)
       jobs.start(next, commands[next], deadline_seconds);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return std::move(jobs).ends();
+}
+
+}  // namespace
+
+std::vector<LaunchedEnd> run_launched(const std::vector<Command>& commands,
+                                      double deadline_seconds) {
+  std::signal(SIGCHLD, SIG_DFL);  // a library may have made this process ignore it
+  std::vector<LaunchedEnd> out = ends_of(commands, deadline_seconds);
+  if (KeptStopSignals::any()) std::raise(g_stop_signal);  // its own handler is back
+  return out;
 }
 
 }  // namespace cb

@@ -85,6 +85,12 @@ std::optional<Piece> piece_of(std::string_view rest) {
   return out;
 }
 
+std::string without(std::string text, const std::string& part) {
+  if (part.empty()) return text;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos;) text.erase(at, part.size());
+  return text;
+}
+
 }  // namespace
 
 std::string new_document_token() {
@@ -107,6 +113,20 @@ std::string document_lines(std::string_view token, uint64_t sequence, std::strin
 }
 
 bool DocumentLines::take(std::string_view line) {
+  const size_t begin = std::min(line.find(kDocumentMark), line.size());
+  const std::string label(line.substr(0, begin == line.size() ? 0 : begin));
+  if (take_undamaged(line)) {
+    label_ = label;
+    return true;
+  }
+  for (const std::string& inserted : {label, label_}) {
+    const std::string joined = without(std::string(line), inserted);
+    if (joined.size() < line.size() && take_undamaged(joined)) return true;
+  }
+  return false;
+}
+
+bool DocumentLines::take_undamaged(std::string_view line) {
   const std::string mark = fmt::format("{}{} ", kDocumentMark, token_);
   const size_t begin = line.find(mark);  // behind a launcher's label
   if (begin == std::string_view::npos) return false;

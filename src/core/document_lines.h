@@ -29,7 +29,8 @@ class DocumentLines {
   explicit DocumentLines(std::string token) : token_(std::move(token)) {}
 
   // Returns true if the line is one of document_lines() and undamaged. Everything else is text of
-  // somebody else, a damaged line too.
+  // somebody else, a damaged line too. A launcher's label does not damage it, in front or, as the
+  // mpirun of Open MPI 4 puts one after every 4 KiB, within the line.
   bool take(std::string_view line);
   // The whole text of the greatest sequence; nothing if no text is whole.
   const std::optional<std::string>& newest() const { return newest_; }
@@ -42,9 +43,11 @@ class DocumentLines {
     std::vector<std::string> pieces;
     size_t missing = 0;
   };
+  bool take_undamaged(std::string_view line);
   void complete(uint64_t sequence);
 
   std::string token_;
+  std::string label_;                // what stood in front of the last line
   std::map<uint64_t, Begun> begun_;  // by sequence; all are newer than newest_
   std::optional<std::string> newest_;
   std::optional<uint64_t> newest_sequence_;

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cb {
 namespace {
@@ -60,6 +64,13 @@ std::string word_without_secrets(const std::string& word) {
   return without_keys(without_user(word));
 }
 
+// Whatever the case of its letters.
+bool is_word(std::string_view text, std::string_view word) {
+  return std::ranges::equal(text, word, [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  });
+}
+
 }  // namespace
 
 bool names_secret(std::string_view name) {
@@ -92,6 +103,25 @@ std::vector<std::string> arguments_without_secrets(const std::vector<std::string
         word.starts_with('-') && word.find('=') == std::string::npos && names_secret(word);
   }
   return out;
+}
+
+std::string text_without_secrets(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  std::vector<std::string> out = arguments_without_secrets(words);
+  bool is_named = false, secret_follows = false;  // by the word before
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool is_scheme =
+        is_word(word, "Bearer") || (i > 0 && is_word(words[i - 1], "Authorization:"));
+    const bool joins = word == "=" || word == ":";
+    if (secret_follows && !joins && !is_scheme) out[i] = kRedacted;
+    secret_follows =
+        is_scheme || (joins && is_named) || (word.ends_with(':') && names_secret(word));
+    is_named = names_secret(word);
+  }
+  return fmt::format("{}", fmt::join(out, " "));
 }
 
 std::vector<std::string> arguments_without_values(const std::vector<std::string>& arguments) {

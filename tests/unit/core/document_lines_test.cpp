@@ -45,6 +45,23 @@ TEST_CASE("a document comes back from its lines, in any order and behind labels"
   CHECK(!reader.torn());
 }
 
+TEST_CASE("a label within a line is no damage, wherever it stands") {
+  const std::string label = "[1,0]<stdout>:";
+  const auto lines = lines_of(document_lines(kToken, 1, some_document()));
+  for (size_t i = 0; i <= lines[1].size(); ++i) {
+    DocumentLines reader(kToken);
+    CHECK(reader.take(label + lines[0]));
+    CHECK(reader.take(label + lines[2]));
+    std::string labelled = label + lines[1];
+    labelled.insert(label.size() + i, label);
+    CHECK(reader.take(labelled));
+    CHECK(reader.newest() == some_document());
+  }
+  DocumentLines reader(kToken);
+  CHECK(reader.take(label + lines[0]));
+  CHECK(!reader.take(label + lines[1].substr(0, 300) + "[1,1]<stdout>:" + lines[1].substr(300)));
+}
+
 TEST_CASE("a line that is lost or damaged costs the document") {
   const auto lines = lines_of(document_lines(kToken, 1, some_document()));
   SUBCASE("lost") {

@@ -103,6 +103,17 @@ TEST_CASE("the user of each address is left out, and nothing else of it") {
   CHECK(arguments_without_secrets({"token", "5"}) == std::vector<std::string>{"token", "5"});
 }
 
+TEST_CASE("in a program's words a secret follows its name, a colon, an equals sign or a scheme") {
+  CHECK(text_without_secrets("a --token x b") == "a --token [redacted] b");
+  CHECK(text_without_secrets("password: x b") == "password: [redacted] b");
+  CHECK(text_without_secrets("ACCESS_TOKEN = x b : c") == "ACCESS_TOKEN = [redacted] b : c");
+  CHECK(text_without_secrets("Authorization: Basic x b") == "Authorization: Basic [redacted] b");
+  CHECK(text_without_secrets("bearer x b") == "bearer [redacted] b");
+  CHECK(text_without_secrets("no token here: size = 5") == "no token here: size = 5");
+  CHECK(text_without_secrets("denied (publickey,password).") == "denied (publickey,password).");
+  CHECK(text_without_secrets("") == "");
+}
+
 TEST_CASE("without values the first two words are the program and what it does, unless options") {
   CHECK(arguments_without_values({"/a/cb", "/b/io", "/c/x", "-d", "--e=f", "g"}) ==
         std::vector<std::string>{"cb", "io", "[redacted]", "-d", "--e=[redacted]", "[redacted]"});
