@@ -42,16 +42,23 @@ failed_again() {
 # sanitizers_found FILE: what a sanitizer has found is no matter of time.
 sanitizers_found() { grep -hE -A20 'ERROR: (Address|Leak)Sanitizer|: runtime error: ' "$1" >&2; }
 
-# leak_check_broke PRESET: the search for leaks at a process's end has itself failed, as it may where a thread ends just then.
-# It has found nothing, and its tests run once more too.
-leak_check_broke() { grep -q 'LeakSanitizer has encountered a fatal error' "build/$1/Testing/Temporary/LastTest.log"; }
+# leak_check_broke PRESET: the names of the tests whose search for leaks at their end has itself failed, as it may where a thread
+# ends just then, and that found nothing wrong before: they run once more too.
+leak_check_broke() {
+  awk '/^[0-9]+\/[0-9]+ Testing: / { name = $3; broke = wrong = 0 }
+    /LeakSanitizer has encountered a fatal error/ { broke = 1 }
+    /^\[doctest\] Status: FAILURE!/ { wrong = 1 }
+    /^<end of output>/ && broke && !wrong { print name }' "build/$1/Testing/Temporary/LastTest.log"
+}
 
 # What is timed beside other tests has no clock to rely on (docs/design/decisions/0087-…): where only tests failed that take
 # turns at the clock (ci/cmake/tests.cmake), or that ask how long something takes, they run once more, alone, and that counts.
 timed='labs\.|mpi\.|scale\.|unit\.bench_(tcp|watchdog)$|cli\.(cuda_module(_hangs)?|doctor_hangs|gpu_flow|startup)$'
 timed_again() {
-  local list="build/$1/$failures" status=0 again=$timed
-  if [ "$1" = asan ] && leak_check_broke asan; then again+='|unit\.'; fi
+  local list="build/$1/$failures" status=0 again=$timed name
+  if [ "$1" = asan ]; then
+    for name in $(leak_check_broke asan); do again+="|${name//./\\.}\$"; done
+  fi
   if ! [ -s "$list" ] || grep -qvE ":($again)" "$list"; then return 1; fi
   if [ "$1" = asan ] && sanitizers_found "build/$1/Testing/Temporary/LastTest.log"; then return 1; fi
   goes_on && pkill -STOP -s "$beside"

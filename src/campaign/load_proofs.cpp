@@ -6,6 +6,7 @@
 #include <set>
 
 #include "campaign/bind.h"
+#include "campaign/fault_search.h"
 #include "campaign/proof_step.h"
 #include "campaign/roster.h"
 #include "core/error.h"
@@ -26,19 +27,23 @@ bool has_failed(const Document& document, const std::string& check) {
   });
 }
 
-std::optional<Said> binding_problem(const ProofSource& source, const JobKey& key,
-                                    const ProofEvent* start, const Document& document) {
-  if (start == nullptr) return said("bind.not_begun");
+// The step with the fault, as the proof's own command line ran it.
+Step faulty_step(const ProofSource& source, const JobKey& key, const ProofEvent& start) {
   const Step& own = source.file.profile.steps[key.step];
-  const Step step = proved_step(own, start->command, case_of(own, source.catalogue));
+  return proved_step(own, start.command, case_of(own, source.catalogue));
+}
+
+std::optional<Said> binding_problem(const ProofSource& source, const JobKey& key,
+                                    const ProofEvent& start, const Step& step,
+                                    const Document& document) {
   if (!step.params.contains("inject-fault")) return said("proof.no_fault");
-  const JobEvent begun{.job = start->job,
-                       .attempt = start->attempt,
-                       .at = start->at,
-                       .fingerprint = start->fingerprint,
-                       .command = start->command};
-  const ToolInfo& tool = start->session < source.journal.sessions.size()
-                             ? source.journal.sessions[start->session].tool
+  const JobEvent begun{.job = start.job,
+                       .attempt = start.attempt,
+                       .at = start.at,
+                       .fingerprint = start.fingerprint,
+                       .command = start.command};
+  const ToolInfo& tool = start.session < source.journal.sessions.size()
+                             ? source.journal.sessions[start.session].tool
                              : source.file.tool;
   const std::vector<std::string> members =
       key.places.empty() ? std::vector<std::string>()
@@ -49,19 +54,36 @@ std::optional<Said> binding_problem(const ProofSource& source, const JobKey& key
                 document);
 }
 
-// Why the document does not show what the journal says it does; nothing if it does.
-std::optional<Said> problem_of(const ProofSource& source, const JobKey& key,
-                               const ProofHistory& history, const ProofEvent& end) {
+// Of a case that this program does not know, the check that was journaled is the one to ask.
+FaultPlan plan_of(const ProofSource& source, const JobKey& key, const Proof& journaled) {
+  const CaseInfo* info = case_of(source.file.profile.steps[key.step], source.catalogue);
+  return info == nullptr ? FaultPlan{.checks = {journaled.check}} : info->fault;
+}
+
+void refuse(const Said& why, Proof& proof) {
+  proof.state = ProofState::not_shown;
+  proof.reason = why;
+}
+
+// Takes back what the journal says is shown where the document does not show it. Where the journal
+// tells the truth and an earlier program asked less of a document, its check is blind.
+void read_back(const ProofSource& source, const JobKey& key, const ProofHistory& history,
+               const ProofEvent& end, Proof& proof) {
+  const std::string file = terminal_safe(end.proof.file);
   try {
     const std::string text = read_file(source.paths.root / end.proof.file);
-    if (sha256_hex(text) != end.sha256) return said("proof.changed");
+    if (sha256_hex(text) != end.sha256) return refuse(said("proof.changed"), proof);
     const Document document = parse_document(text, end.proof.file, false);
-    if (const auto why = binding_problem(source, key, history.start_of(end.attempt), document))
-      return said("bind.not_of_job", terminal_safe(end.proof.file), *why);
-    if (!has_failed(document, end.proof.check)) return said("proof.no_check_failed");
-    return std::nullopt;
+    const ProofEvent* start = history.start_of(end.attempt);
+    if (start == nullptr)
+      return refuse(said("bind.not_of_job", file, said("bind.not_begun")), proof);
+    const Step step = faulty_step(source, key, *start);
+    if (const auto why = binding_problem(source, key, *start, step, document))
+      return refuse(said("bind.not_of_job", file, *why), proof);
+    if (!has_failed(document, end.proof.check)) return refuse(said("proof.no_check_failed"), proof);
+    search_fault(document, step, plan_of(source, key, end.proof), proof);
   } catch (const Error& e) {
-    return said("end.unusable_record", terminal_safe(e.what()));
+    refuse(said("end.unusable_record", terminal_safe(e.what())), proof);
   }
 }
 
@@ -80,11 +102,7 @@ Proof load_proof(const ProofSource& source, const JobKey& key) {
     return out;
   }
   out = journaled;
-  if (journaled.state != ProofState::shown) return out;
-  if (const auto why = problem_of(source, key, history->second, *end)) {
-    out.state = ProofState::not_shown;
-    out.reason = *why;
-  }
+  if (journaled.state == ProofState::shown) read_back(source, key, history->second, *end, out);
   return out;
 }
 

@@ -23,7 +23,8 @@ struct ProofSource {
 
 // One for every job that is done, `keys` and `jobs` being alike in order. A proof is shown only by
 // the document that was journaled, of the job's own step but for the fault and its length, in which
-// the check that was journaled failed.
+// the check that was journaled failed, and which search_fault() finds to show the fault: a point
+// that an earlier program did not ask for is not taken on its word.
 std::vector<Proof> load_proofs(const ProofSource& source, const std::vector<JobKey>& keys,
                                const std::vector<Job>& jobs);
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "campaign/command_line.h"
+#include "campaign/fault_search.h"
 #include "campaign/job_reason.h"
 #include "campaign/journal.h"
 #include "campaign/load_proofs.h"
@@ -29,48 +29,6 @@ const CaseInfo& info_of(const RunSetup& setup, const Step& step) {
   if (info != nullptr) return *info;
   throw UsageError("profile " + setup.campaign.profile.name, fmt::format("steps[{}].case", step.id),
                    fmt::format("{} is not a case of this clusterbench", step.case_name));
-}
-
-Said unmeasured_text(const Document& document) {
-  for (const Record& record : document.records) {
-    if (const auto* e = std::get_if<Errored>(&record.outcome))
-      return said("said.of", e->where, e->what);
-    if (const auto* s = std::get_if<Skipped>(&record.outcome)) return s->reason;
-  }
-  return document.records.empty() ? said("proof.no_record") : Said();
-}
-
-// The checks of a record that look for the planted fault.
-std::vector<Check> lookouts(const Record& record, const FaultPlan& plan) {
-  std::vector<Check> out;
-  std::ranges::copy_if(record.checks, std::back_inserter(out), [&](const Check& check) {
-    return std::ranges::find(plan.checks, check.name) != plan.checks.end();
-  });
-  return out;
-}
-
-constexpr const char* kInEveryPoint = "-1";  // where a case plants one fault in each point
-
-// Stores in `proof` what the document says of the planted fault.
-void look(const Document& document, const FaultPlan& plan, Proof& proof) {
-  bool is_missed = false;
-  for (const Record& record : document.records) {
-    const std::vector<Check> checks = lookouts(record, plan);
-    const auto failed = std::ranges::find(checks, false, &Check::passed);
-    if (failed != checks.end())
-      proof.check = failed->name;
-    else if (!checks.empty() && plan.at == kInEveryPoint)
-      is_missed = true;
-  }
-  if (!proof.check.empty() && !is_missed) {
-    proof.state = ProofState::shown;
-    return;
-  }
-  proof.check.clear();
-  if (!is_missed) proof.reason = unmeasured_text(document);
-  if (!proof.reason.empty()) return;
-  proof.blind = true;
-  proof.reason = is_missed ? said("proof.point_missed") : said("proof.no_check_failed");
 }
 
 class Prover {
@@ -297,7 +255,7 @@ class Prover {
                      a.job->step.deadline_seconds);
     Proof& proof = a.event.proof;
     if (conclusion.state == JobState::done && document)
-      look(*document, info_of(setup_, a.job->step).fault, proof);
+      search_fault(*document, a.job->step, info_of(setup_, a.job->step).fault, proof);
     else
       proof.reason = conclusion.reason;
     writer_.proof(a.event);

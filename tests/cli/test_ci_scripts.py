@@ -331,3 +331,32 @@ def test_what_goes_on_beside_the_tests_is_idle_and_ends_as_its_tests_do(tmp_path
     assert all(words[-1] == "SCHED_IDLE" for words in called), called
     assert [" ".join(words[:3]) for words in called] == ["cmake --preset asan", "cmake --build --preset", "ctest --preset asan"]
     assert f"--label-regex ^(unit|fuzz)$ --output-junit {tmp_path}/build/asan/ctest.xml" in " ".join(called[-1])
+
+
+BROKEN_SEARCH = "LeakSanitizer has encountered a fatal error"
+WRONG_VALUE = "[doctest] Status: FAILURE!"
+
+
+@pytest.mark.parametrize("failed, again", [
+    ({"unit.core": [BROKEN_SEARCH]}, True), ({"unit.core": [BROKEN_SEARCH], "labs.run": []}, True), ({"labs.run": []}, True),
+    ({"unit.core": [BROKEN_SEARCH], "unit.judge": [WRONG_VALUE]}, False), ({"unit.core": [BROKEN_SEARCH, WRONG_VALUE]}, False),
+    ({"unit.core": [BROKEN_SEARCH], "unit.core_more": []}, False), ({"unit.judge": [WRONG_VALUE]}, False),
+    ({"unit.core": [BROKEN_SEARCH, "ERROR: LeakSanitizer: detected memory leaks"]}, False)], ids=str)
+def test_a_broken_search_for_leaks_forgives_its_own_test_alone(tmp_path, failed, again):
+    """The functions of ci/test.sh, over what ctest writes of tests with sanitizers."""
+    logs = tmp_path / "build" / "asan" / "Testing" / "Temporary"
+    logs.mkdir(parents=True)
+    sections = {"unit.a": ["[doctest] Status: SUCCESS!"], **failed}
+    (logs / "LastTest.log").write_text("".join(
+        "\n".join([f"{n}/9 Testing: {name}", f"{n}/9 Test: {name}", "Output:", *lines, "<end of output>", "Test time =   1.00 sec", ""])
+        for n, (name, lines) in enumerate(sections.items(), 1)))
+    (logs / "LastTestsFailed.log").write_text("".join(f"{n}:{name}\n" for n, name in enumerate(sections, 1) if name in failed))
+    (tmp_path / "ctest").write_text(f"#!/bin/sh\necho \"$*\" >>{tmp_path}/log\n")
+    (tmp_path / "ctest").chmod(0o755)
+    script = (ROOT / "ci" / "test.sh").read_text()
+    functions = script[script.index("\nfailures="):script.index('\nstage "1/4')]
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", f"root={tmp_path}; stage() {{ :; }}; goes_on() {{ false; }}\n{functions}\n"
+                           "timed_again asan"], cwd=tmp_path, capture_output=True, text=True, check=False,
+                          env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.returncode == (0 if again else 1), done.stderr
+    assert (tmp_path / "log").exists() == again

@@ -372,6 +372,33 @@ def test_a_changed_lost_or_foreign_proof_is_seen(campaign):
     assert done.returncode == 3 and "proofs/009-extra.json" in done.stdout
 
 
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun")
+def test_a_proof_with_one_blind_point_is_not_shown(tmp_path):
+    """As a program would have taken it that asked for one failed check of all points."""
+    steps = [{**real("net", "tcp", duration="200ms", verify="true", test="bandwidth", streams=["1", "2"]), "scope": "cluster",
+              "ranks_per_host": 2}]
+    path = write_profile(tmp_path, steps, [criterion("net.data", "net", check="data")])
+    out, environment = tmp_path / "c", {**os.environ, "CLUSTERBENCH_MPIRUN_ARGS": "--oversubscribe"}
+    done = cb("run", path, "--out", out, "--launcher", "mpirun", "--hosts", f"{os.uname().nodename}:2", "--prove", env=environment,
+              timeout=200)
+    assert done.returncode == 0 and cb("gate", out).returncode == 0, done.stdout + done.stderr
+    (event,) = proved(out)
+    assert event["planted"] == "one byte of what the first receiving rank of each point received is changed"
+
+    def second_passes(document):
+        assert len(document["records"]) == 2
+        passes({"records": document["records"][1:]})
+
+    sealed_again(out, event["file"], second_passes)
+    gate = cb("gate", out)
+    assert gate.returncode == 3, gate.stdout
+    assert "the check of step net on cluster did not find a planted fault" in gate.stdout
+    assert as_json(out, tmp_path)["proofs"][0]["state"] == "not-shown"
+    before = proved(out)
+    done = cb("run", "--resume", out, "--prove", env=environment, timeout=200)
+    assert done.returncode == 3 and proved(out) == before  # no later attempt takes it back
+
+
 def test_a_bundle_and_a_signature_cover_them(campaign, tmp_path):
     assert cb("bundle", campaign, "--out", tmp_path / "b.tar.gz").returncode == 0
     done = cb("gate", campaign, "--profile", two_steps(tmp_path))

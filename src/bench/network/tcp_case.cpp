@@ -69,7 +69,7 @@ CaseInfo describe() {
                   {"victim_share", "share", Better::higher,
                    "of its bandwidth that the victim keeps during the incast"}},
       .checks = {"data", "transfer"},
-      .fault = {.planted = said("fault.received_byte"),
+      .fault = {.planted = said("fault.received_byte_of_point"),
                 .checks = {"data"},
                 .brief = {{"duration", {"200ms"}}, {"repetitions", {"1"}}},
                 .point_seconds = 2,

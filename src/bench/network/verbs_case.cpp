@@ -54,7 +54,7 @@ CaseInfo describe() {
                    "of the thread at the other end"},
                   {"lost_messages", "count", Better::lower, "uc and ud: sent and not received"}},
       .checks = {"data", "transfer", "lossless"},
-      .fault = {.planted = said("fault.received_byte"),
+      .fault = {.planted = said("fault.received_byte_of_point"),
                 .checks = {"data"},
                 .brief = {{"duration", {"100ms"}}, {"repetitions", {"1"}}},
                 .point_seconds = 2,

@@ -2,7 +2,10 @@
 #include "bench/network/verbs/plan.h"
 
 #include <cstdlib>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -255,6 +258,65 @@ TEST_CASE("the payload depends on its position and its seed") {
   // 1 in 256 by chance.
   CHECK(equal_neighbours < 64);
   CHECK(equal_seeds < 64);
+}
+
+namespace {
+
+// What three queue pairs of four slots hold after so many messages of each have arrived.
+struct Landed {
+  static constexpr uint64_t kSlots = 4, kBytes = 64, kPeer = 1;
+  verbs::Spec spec;
+  std::vector<std::byte> bytes = std::vector<std::byte>(3 * kSlots * kBytes);
+  verbs::Counts counts;
+
+  Landed(verbs::Service service, verbs::Counts of_each) : counts(std::move(of_each)) {
+    spec.verb = verbs::Verb::send;
+    spec.service = service;
+    spec.bytes = kBytes;
+    for (size_t q = 0; q < 3; ++q) {
+      for (uint64_t slot = 0; slot < kSlots; ++slot) {
+        const uint64_t seed = verbs::message_seed(spec, kPeer, q, slot);
+        const uint8_t flip = slot < counts[q] ? 0 : 0xff;
+        for (uint64_t i = 0; i < kBytes; ++i)
+          at(q, slot)[i] = static_cast<std::byte>(verbs::payload_byte(seed, i) ^ flip);
+      }
+    }
+  }
+  std::byte* at(size_t q, uint64_t slot) { return bytes.data() + (q * kSlots + slot) * kBytes; }
+  verbs::Landing landing() {
+    return {spec, 3, kSlots, [this](size_t q, uint64_t slot) { return at(q, slot); }};
+  }
+  std::optional<verbs::WrongByte> wrong() { return verbs::first_wrong(landing(), kPeer, counts); }
+};
+
+}  // namespace
+
+TEST_CASE("each queue pair is compared by its own count: a silent one hides no other") {
+  for (const auto service : {verbs::Service::rc, verbs::Service::uc, verbs::Service::ud}) {
+    Landed landed(service, {2, 0, 9});
+    CHECK_FALSE(landed.wrong());
+    landed.at(0, 1)[63] ^= std::byte{1};
+    const auto wrong = landed.wrong();
+    REQUIRE(wrong);
+    CHECK(wrong->pair == 0);
+    CHECK(wrong->slot == 1);
+    CHECK(wrong->position == 63);
+    CHECK((wrong->got ^ wrong->wanted) == 1);
+  }
+  CHECK_FALSE(Landed(verbs::Service::ud, {0, 0, 0}).wrong());
+}
+
+TEST_CASE("a byte is spoilt where a message arrived, and found there") {
+  const std::vector<std::pair<verbs::Counts, size_t>> all{
+      {{1, 1, 1}, 2}, {{3, 0, 1}, 2}, {{5, 2, 0}, 1}, {{1, 0, 0}, 0}};
+  for (const auto& [counts, pair] : all) {
+    Landed landed(verbs::Service::ud, counts);
+    verbs::spoil(landed.landing(), counts);
+    const auto wrong = landed.wrong();
+    REQUIRE(wrong);
+    CHECK(wrong->pair == pair);
+    CHECK(wrong->slot == 0);
+  }
 }
 
 TEST_CASE("schedules over nodes and rails") {

@@ -20,10 +20,15 @@ struct ProvingCampaign : SmallCampaign {
     run();
     for (const char* job : {"002-rate@n1", "002-rate@n2", "003-all"}) lay_wrong(job, false);
   }
+  void plant_at(const std::string& where) {
+    at = where;
+    setup.catalogue[1].fault.at = at;
+    for (const char* job : {"002-rate@n1", "002-rate@n2", "003-all"}) lay_wrong(job, false);
+  }
   // What the job with the fault writes: its check fails, unless it is blind.
   Document wrong(const std::string& job) const {
     Document d = document(job);
-    d.run.argv.insert(std::ranges::find(d.run.argv, "--json"), {"--inject-fault", "0"});
+    d.run.argv.insert(std::ranges::find(d.run.argv, "--json"), {"--inject-fault", at});
     d.records[0].checks[0].passed = false;
     return d;
   }
@@ -47,6 +52,7 @@ struct ProvingCampaign : SmallCampaign {
   }
   const Proof& of_n1() const { return proofs.at("rate").at(0); }
 
+  std::string at = "0";
   std::map<std::string, std::vector<Proof>> proofs;
   std::map<std::string, bool> kept;
 };
@@ -133,19 +139,97 @@ TEST_CASE("a check that does not see its fault is blind, and stays it") {
   c.lay_wrong("002-rate@n1", false, 2);
   REQUIRE(c.prove());
   CHECK(c.proofs["rate"].at(0).blind);
-  ProvingCampaign other;
-  other.lay_wrong("002-rate@n1", false, 1, "another");
-  REQUIRE(other.prove());
-  CHECK(other.of_n1().blind);  // another check found something
+}
+
+TEST_CASE("where another check failed nobody could look for the fault, and it is planted again") {
+  for (const char* at : {"0", "-1"}) {
+    CAPTURE(at);
+    ProvingCampaign c;
+    c.plant_at(at);
+    Document d = c.wrong("002-rate@n1");
+    d.records[0].checks[0].passed = true;
+    Check broken = d.records[0].checks[0];
+    broken.name = "transfer";
+    broken.passed = false;
+    d.records[0].checks.push_back(broken);
+    c.lay_ready("002-rate@n1", 1, to_json_text(d), 1);
+    REQUIRE(c.prove());
+    CHECK(c.of_n1().state == ProofState::not_shown);
+    CHECK_FALSE(c.of_n1().blind);
+    CHECK(c.of_n1().reason ==
+          "check transfer failed where a fault was planted, and none that looks for the fault");
+    c.lay_wrong("002-rate@n1", false, 2);
+    REQUIRE(c.prove());
+    CHECK(c.proofs["rate"].at(1).state == ProofState::shown);
+    CHECK(c.proofs["rate"].at(1).file == CampaignPaths::proof("002-rate@n1", 2));
+  }
+}
+
+TEST_CASE("a point beside it that broke is planted again too, and hides no blind one") {
+  for (const bool blind : {false, true}) {
+    CAPTURE(blind);
+    ProvingCampaign c;
+    c.plant_at("-1");
+    Document d = c.wrong("002-rate@n1");
+    d.records.resize(2, d.records[0]);
+    d.records[1].checks[0].name = "transfer";
+    if (blind) d.records.push_back(d.records[0]);
+    if (blind) d.records[2].checks[0].passed = true;
+    c.lay_ready("002-rate@n1", 1, to_json_text(d), 1);
+    REQUIRE(c.prove());
+    CHECK(c.of_n1().state == ProofState::not_shown);
+    CHECK(c.of_n1().blind == blind);
+  }
+}
+
+TEST_CASE("a point that ended with an error shows nothing, a skipped one is not asked") {
+  for (const bool skipped : {false, true}) {
+    CAPTURE(skipped);
+    ProvingCampaign c;
+    c.plant_at("-1");
+    Document d = c.wrong("002-rate@n1");
+    d.records.resize(2, d.records[0]);
+    d.records[1].metrics.clear();
+    d.records[1].checks.clear();
+    d.records[1].outcome = Errored{"n1", "gone"};
+    if (skipped) d.records[1].outcome = Skipped{said("fault.no_io")};
+    c.lay_ready("002-rate@n1", 1, to_json_text(d), 1);
+    REQUIRE(c.prove());
+    CHECK((c.of_n1().state == ProofState::shown) == skipped);
+    CHECK_FALSE(c.of_n1().blind);
+  }
+}
+
+TEST_CASE("a document with a blind point is none that shows a fault, whatever its journal says") {
+  ProvingCampaign c;
+  c.plant_at("-1");
+  Document d = c.wrong("002-rate@n1");
+  d.records.resize(2, d.records[0]);
+  c.lay_ready("002-rate@n1", 1, to_json_text(d), 1);
+  REQUIRE(c.prove());
+  CHECK(c.of_n1().state == ProofState::shown);
+  // As a program that asked for one failed check alone would have journaled it.
+  const std::string file = CampaignPaths::proof("002-rate@n1", 1);
+  const std::string before = sha256_hex(read_file(c.file(file)));
+  d.records[1].checks[0].passed = true;
+  write_file_atomically(c.file(file), to_json_text(d));
+  std::string journal = read_file(c.setup.paths.journal());
+  journal.replace(journal.find(before), before.size(), sha256_hex(read_file(c.file(file))));
+  write_file_atomically(c.setup.paths.journal(), journal);
+  c.lay_wrong("002-rate@n1", false, 2);
+  REQUIRE(c.prove());
+  CHECK(c.of_n1().state == ProofState::not_shown);
+  CHECK(c.of_n1().blind);
+  CHECK(c.of_n1().reason == "a point has the fault, and no check of it failed");
+  CHECK(c.kept["rate"]);
 }
 
 TEST_CASE("a fault in every point is found in every point, or the check is blind") {
   for (const char* at : {"0", "-1"}) {
     CAPTURE(at);
     ProvingCampaign c;
-    c.setup.catalogue[1].fault.at = at;
+    c.plant_at(at);
     Document d = c.wrong("002-rate@n1");
-    *std::ranges::find(d.run.argv, "0") = at;
     d.records.push_back(d.records[0]);
     d.records[1].checks[0].passed = true;
     c.lay_ready("002-rate@n1", 1, to_json_text(d), 1);

@@ -39,14 +39,16 @@ uint64_t Stream::received() const {
                          [](uint64_t sum, const Receives& r) { return sum + r.count(); });
 }
 
-uint64_t Stream::fewest_sent() const {
-  const auto fewest = std::ranges::min_element(flows_, {}, &Flow::posted);
-  return fewest == flows_.end() ? 0 : fewest->posted;
+std::vector<uint64_t> Stream::sent_by_pair() const {
+  std::vector<uint64_t> out;
+  for (const Flow& flow : flows_) out.push_back(flow.posted);
+  return out;
 }
 
-uint64_t Stream::fewest_received() const {
-  const auto fewest = std::ranges::min_element(receive_, {}, &Receives::count);
-  return fewest == receive_.end() ? 0 : fewest->count();
+std::vector<uint64_t> Stream::received_by_pair() const {
+  std::vector<uint64_t> out;
+  for (const Receives& r : receive_) out.push_back(r.count());
+  return out;
 }
 
 void Stream::start(uint64_t iterations) {
@@ -141,9 +143,7 @@ void Stream::drain(Idle& idle) {
 }
 
 Stream::Result Stream::run(uint64_t iterations, double seconds, Idle& idle) {
-  std::vector<uint64_t> before;
-  before.reserve(flows_.size());
-  for (const Flow& flow : flows_) before.push_back(flow.posted);
+  const std::vector<uint64_t> before = sent_by_pair();
   start(iterations);
   heard_.reset();
   link_.control().barrier(idle);
@@ -167,7 +167,7 @@ Stream::Result Stream::run(uint64_t iterations, double seconds, Idle& idle) {
   Message mine;
   mine.kind = Message::done;
   mine.messages = result.sent;
-  mine.fewest = fewest_sent();
+  if (const auto all = sent_by_pair(); !all.empty()) mine.fewest = std::ranges::min(all);
   mine.seconds = result.seconds;
   link_.control().send(mine);
   while (receives_ && !heard_) {

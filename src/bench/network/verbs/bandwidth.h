@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "bench/network/verbs/flow.h"
 
 namespace cb::verbs {
@@ -21,10 +23,11 @@ class Stream {
   Result run(uint64_t iterations, double seconds, Idle& idle);
 
   uint64_t received() const;  // messages received so far, without lost datagrams
-  // Of the queue pair with the fewest messages so far: those that this end asked for, those it
-  // took, and those that the other end says it sent.
-  uint64_t fewest_sent() const;
-  uint64_t fewest_received() const;
+  // Of each queue pair, the messages so far: those that this end asked for, and those it took.
+  std::vector<uint64_t> sent_by_pair() const;
+  std::vector<uint64_t> received_by_pair() const;
+  // Of the queue pair of which the other end says that it sent fewest. The warm-up is among them,
+  // so that it is at least one.
   uint64_t fewest_from_peer() const { return fewest_from_peer_; }
 
  private:

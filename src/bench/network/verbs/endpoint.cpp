@@ -9,7 +9,6 @@
 
 #include "bench/network/verbs/completion.h"
 #include "bench/network/verbs/latency.h"
-#include "bench/network/verbs/payload.h"
 #include "sys/cpu/ticks.h"
 
 namespace cb::verbs {
@@ -121,9 +120,10 @@ void VerbsEndpoint::stream(Idle& idle, net::PairOutcome& out) {
   if (receives(spec_, job_) && spec_.service != Service::rc)
     out.extra["lost_messages"] = static_cast<double>(from_peer - stream.received());
   const bool takes = receives(spec_, job_);
-  const uint64_t of_each = spec_.verb == Verb::read ? stream.fewest_sent()
-                           : takes                  ? stream.fewest_received()
-                                                    : stream.fewest_from_peer();
+  // What is written arrives without a word: only the other end has counted it.
+  const Counts of_each = spec_.verb == Verb::read ? stream.sent_by_pair()
+                         : takes                  ? stream.received_by_pair()
+                                 : Counts(link_.pairs(), stream.fewest_from_peer());
   verify(takes ? stream.received() : from_peer, of_each, out);
 }
 
@@ -131,14 +131,15 @@ void VerbsEndpoint::ping_pong(Idle& idle, net::PairOutcome& out) {
   PingPong exchange(link_, job_.task.sends);
   PingPong::Result r = exchange.run(spec_.iterations, spec_.seconds, idle);
   out.latency_seconds = std::move(r.seconds);
-  verify(r.peer, spec_.verb == Verb::read ? r.messages : r.peer, out);
+  verify(r.peer, Counts(link_.pairs(), spec_.verb == Verb::read ? r.messages : r.peer), out);
 }
 
-void VerbsEndpoint::verify(uint64_t arrived, uint64_t of_each, net::PairOutcome& out) {
+void VerbsEndpoint::verify(uint64_t arrived, const Counts& of_each, net::PairOutcome& out) {
   if (!is_target(spec_, job_.task.sends)) return;
-  if (of_each == 0 && spec_.service != Service::rc) return;  // all were lost: nothing to compare
+  const bool lost = std::ranges::all_of(of_each, [](uint64_t count) { return count == 0; });
+  if (lost && spec_.service != Service::rc) return;  // nothing to compare
   link_.memory().pull();
-  if (spec_.corrupt) corrupt_payload(link_);
+  if (spec_.corrupt) spoil(landing_of(link_), of_each);
   // An end reads from the peer's `out`, which is filled in the same way as for sending.
   out.wrong_data = is_atomic(spec_.verb)
                        ? check_atomics(link_, arrived)

@@ -3,6 +3,7 @@
 #include "bench/network/pair_endpoint.h"
 #include "bench/network/verbs/bandwidth.h"
 #include "bench/network/verbs/device.h"
+#include "bench/network/verbs/payload.h"
 
 namespace cb::verbs {
 
@@ -20,8 +21,8 @@ class VerbsEndpoint : public net::PairEndpoint {
   std::string word_of_peer();
   void stream(Idle& idle, net::PairOutcome& out);
   void ping_pong(Idle& idle, net::PairOutcome& out);
-  // `arrived`: messages in all; `of_each`: of the queue pair that got fewest.
-  void verify(uint64_t arrived, uint64_t of_each, net::PairOutcome& out);
+  // `arrived`: messages in all; `of_each`: at least so many of each queue pair.
+  void verify(uint64_t arrived, const Counts& of_each, net::PairOutcome& out);
   void add_cost(double cpu_seconds, double bytes, net::PairOutcome& out) const;
   void add_facts(net::PairOutcome& out) const;
 
