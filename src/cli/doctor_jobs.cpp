@@ -59,7 +59,7 @@ class DocumentJob {
     DocumentLines lines(token_);
     std::istringstream in(out);
     for (std::string line; std::getline(in, line);) lines.take(line);
-    if (!lines.newest()) return std::nullopt;
+    if (lines.torn() || !lines.newest()) return std::nullopt;
     return json::parse(*lines.newest());
   }
 
@@ -89,7 +89,10 @@ DoctorCheck job_here(const DoctorCheck& mpi) {
                         {"mpi", "--op", "all_reduce", "--size", "8", "--quiet"}, kWithoutGpus);
   const LaunchedEnd end = run_launched({job.command()}, kJobPatience).front();
   const std::optional<json> document = job.document_in(end.out);
-  if (end.ok() && document && document->at("run").at("ranks") == 2) return mpi_of(*document, mpi);
+  try {
+    if (end.ok() && document && document->at("run").at("ranks") == 2) return mpi_of(*document, mpi);
+  } catch (const json::exception&) {  // another version's document
+  }
   return no_job(end.ok() ? said("doctor.no_ranks") : end.how,
                 said("doctor.try_job", job.by_hand()));
 }
@@ -129,7 +132,7 @@ DoctorHost answer_of(const std::string& name, const DocumentJob& job, const Laun
       DoctorHost host = host_of(*document, name);
       if (end.ok() || (end.code == 1 && fails(host))) return host;
     }
-  } catch (const json::exception& e) {  // another version's document
+  } catch (const std::exception& e) {  // another version's document, or another sentence in it
     if (end.ok()) why = Said(e.what());
   }
   return {name,
@@ -147,6 +150,20 @@ bool is_measured(const json& document) {
 DoctorCheck no_listeners(const DocumentJob& job, const Said& why) {
   return {"listeners", DoctorState::fail, said("doctor.no_listener", why),
           said("doctor.open_ports", job.by_hand())};
+}
+
+// One rank on each of the hosts that were asked for.
+DoctorCheck exchange_of(const json& document, size_t asked, const DocumentJob& job) {
+  const json& run = document.at("run");
+  const auto names = run.at("hosts").get<std::vector<std::string>>();
+  if (names.size() < asked)
+    return {
+        "listeners", DoctorState::fail,
+        said("doctor.fewer_hosts", asked, names.size(), fmt::format("{}", fmt::join(names, ", "))),
+        said("doctor.mend_hosts")};
+  if (run.at("ranks") != asked || !is_measured(document))
+    return no_listeners(job, said("doctor.no_document"));
+  return {"listeners", DoctorState::ok, said("doctor.listeners", asked)};
 }
 
 }  // namespace
@@ -187,17 +204,11 @@ DoctorCheck listeners_of(const Launching& launching) {
                          fmt::format("{}s", kListenerSeconds), "--quiet"});
   const LaunchedEnd end = run_launched({job.command()}, kListenerSeconds + kHostPatience).front();
   const std::optional<json> document = job.document_in(end.out);
-  if (!end.ok() || !document) return no_listeners(job, how_it_ended(end));
-  const json& run = document->at("run");
-  const auto names = run.at("hosts").get<std::vector<std::string>>();
-  if (names.size() < asked)
-    return {
-        "listeners", DoctorState::fail,
-        said("doctor.fewer_hosts", asked, names.size(), fmt::format("{}", fmt::join(names, ", "))),
-        said("doctor.mend_hosts")};
-  if (run.at("ranks") != asked || !is_measured(*document))
-    return no_listeners(job, said("doctor.no_document"));
-  return {"listeners", DoctorState::ok, said("doctor.listeners", asked)};
+  try {
+    if (end.ok() && document) return exchange_of(*document, asked, job);
+  } catch (const json::exception&) {  // another version's document
+  }
+  return no_listeners(job, how_it_ended(end));
 }
 
 }  // namespace cb

@@ -64,10 +64,26 @@ std::string word_without_secrets(const std::string& word) {
   return without_keys(without_user(word));
 }
 
+// Without quotes and the like around it.
+std::string_view bare(std::string_view word) {
+  while (!word.empty() && !is_alnum(word.front())) word.remove_prefix(1);
+  while (!word.empty() && !is_alnum(word.back())) word.remove_suffix(1);
+  return word;
+}
+
 // Whatever the case of its letters.
-bool is_word(std::string_view text, std::string_view word) {
-  return std::ranges::equal(text, word, [](unsigned char a, unsigned char b) {
-    return std::tolower(a) == std::tolower(b);
+bool ends_with_word(std::string_view text, std::string_view word) {
+  if (text.size() < word.size()) return false;
+  return std::ranges::equal(text.substr(text.size() - word.size()), word,
+                            [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
+}
+
+// Of a header of HTTP: what stands before the credentials.
+bool is_scheme_word(std::string_view word) {
+  constexpr std::array<std::string_view, 5> kSchemes{"basic", "bearer", "digest", "negotiate",
+                                                     "token"};
+  return std::ranges::any_of(kSchemes, [&](std::string_view scheme) {
+    return word.size() == scheme.size() && ends_with_word(word, scheme);
   });
 }
 
@@ -110,15 +126,16 @@ std::string text_without_secrets(const std::string& text) {
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
   std::vector<std::string> out = arguments_without_secrets(words);
-  bool is_named = false, secret_follows = false;  // by the word before
+  bool is_named = false, secret_follows = false, scheme_follows = false;  // by the word before
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    const bool is_scheme =
-        is_word(word, "Bearer") || (i > 0 && is_word(words[i - 1], "Authorization:"));
     const bool joins = word == "=" || word == ":";
-    if (secret_follows && !joins && !is_scheme) out[i] = kRedacted;
-    secret_follows =
-        is_scheme || (joins && is_named) || (word.ends_with(':') && names_secret(word));
+    const bool is_scheme = scheme_follows && is_scheme_word(bare(word));
+    if (!joins && !is_scheme && (secret_follows || scheme_follows)) out[i] = kRedacted;
+    const bool is_label = word.ends_with(':');
+    secret_follows = is_scheme || ends_with_word(bare(word), "bearer") || (joins && is_named) ||
+                     (is_label && names_secret(word));
+    scheme_follows = is_label && ends_with_word(bare(word), "authorization");
     is_named = names_secret(word);
   }
   return fmt::format("{}", fmt::join(out, " "));

@@ -364,7 +364,7 @@ __attribute__((constructor)) static void begin(void) {{ FILE* f = fopen("{log}",
 def is_over(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
 
 

@@ -2,10 +2,11 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
-from campaigns import cb
+from campaigns import BINARY, cb
 from test_doctor import HERE, ROOT, STARTS_ONE_HERE, document, states
 from test_doctor_jobs import script
 
@@ -51,6 +52,19 @@ sed 's/^/[1,0]<stdout>: /; s/$/\r/' {tmp_path}/said.$$; echo "}}"; exit $code
 def test_a_launcher_that_fails_behind_the_document_is_told(tmp_path, end, words):
     done, (far, *_) = asked(there(tmp_path, after=end))
     assert done.returncode == 1 and states(far) == {"reached": "fail"} and words in far["checks"][0]["seen"], far
+
+
+def test_a_host_with_another_version_costs_no_other_host(tmp_path):
+    """Its sentence is not that of this program, which takes no text on trust."""
+    other = tmp_path / "other" / "clusterbench"
+    other.parent.mkdir()
+    program = Path(BINARY).read_bytes()
+    assert b"{0} is known at once" in program
+    other.write_bytes(program.replace(b"{0} is known at once", b"{0} is known at last"))
+    other.chmod(0o755)
+    which = f'case "$*" in *farther*) there={other};; *) there={BINARY};; esac\n'
+    _, (far, farther, _) = asked(script(tmp_path, "mpirun", which + STARTS_ONE_HERE + 'shift; exec "$there" "$@"\n'))
+    assert "reached" not in states(far) and states(farther) == {"reached": "fail"}, farther
 
 
 def test_exit_code_1_without_a_check_that_failed_is_told(tmp_path):

@@ -108,6 +108,12 @@ TEST_CASE("in a program's words a secret follows its name, a colon, an equals si
   CHECK(text_without_secrets("password: x b") == "password: [redacted] b");
   CHECK(text_without_secrets("ACCESS_TOKEN = x b : c") == "ACCESS_TOKEN = [redacted] b : c");
   CHECK(text_without_secrets("Authorization: Basic x b") == "Authorization: Basic [redacted] b");
+  CHECK(text_without_secrets("-H 'Proxy-authorization: basic x' b") ==
+        "-H 'Proxy-authorization: basic [redacted] b");
+  CHECK(text_without_secrets("Authorization: x b") == "Authorization: [redacted] b");
+  CHECK(text_without_secrets("--header=Authorization:Bearer x b") ==
+        "--header=Authorization:Bearer [redacted] b");
+  CHECK(text_without_secrets("authorization failed") == "authorization failed");
   CHECK(text_without_secrets("bearer x b") == "bearer [redacted] b");
   CHECK(text_without_secrets("no token here: size = 5") == "no token here: size = 5");
   CHECK(text_without_secrets("denied (publickey,password).") == "denied (publickey,password).");
