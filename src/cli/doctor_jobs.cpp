@@ -157,10 +157,9 @@ DoctorCheck exchange_of(const json& document, size_t asked, const DocumentJob& j
   const json& run = document.at("run");
   const auto names = run.at("hosts").get<std::vector<std::string>>();
   if (names.size() < asked)
-    return {
-        "listeners", DoctorState::fail,
-        said("doctor.fewer_hosts", asked, names.size(), fmt::format("{}", fmt::join(names, ", "))),
-        said("doctor.mend_hosts")};
+    return {"listeners", DoctorState::fail,
+            said("doctor.fewer_hosts", asked, fmt::format("{}", fmt::join(names, ", "))),
+            said("doctor.mend_hosts")};
   if (run.at("ranks") != asked || !is_measured(document))
     return no_listeners(job, said("doctor.no_document"));
   return {"listeners", DoctorState::ok, said("doctor.listeners", asked)};

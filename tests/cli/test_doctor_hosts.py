@@ -86,7 +86,7 @@ def test_two_names_of_one_machine_are_no_pair_of_hosts():
     done, (*_, between) = asked(ROOT, "localhost,127.0.0.1")
     row, = between["checks"]
     assert done.returncode == 1 and row["state"] == "fail", row
-    assert row["seen"] == f"these 2 names are 1 machines: {HERE}" and row["next"].startswith("mend the list of hosts")
+    assert row["seen"] == f"these 2 names stand for fewer machines: {HERE}" and row["next"].startswith("mend the list of hosts")
 
 
 @pytest.mark.parametrize("arguments", ["--tag-output", "--timestamp-output"])

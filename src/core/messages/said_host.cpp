@@ -226,7 +226,7 @@ constexpr TextRow kSaidHost[] = {
     {"doctor.reach", "run {0} by hand: ssh without a password, the same program on every host", "手动运行 {0}：需要免密 ssh，且各主机上程序相同"},
     {"doctor.no_listener", "a rank could not reach a listener of another host: {0}", "某进程无法连到另一主机的监听端口：{0}"},
     {"doctor.open_ports", "open the TCP ports between these hosts (ip_local_port_range of each), or run {0} by hand", "在这些主机间放行 TCP 端口（各自的 ip_local_port_range），或手动运行 {0}"},
-    {"doctor.fewer_hosts", "these {0} names are {1} machines: {2}", "这 {0} 个名称只对应 {1} 台机器：{2}"},
+    {"doctor.fewer_hosts", "these {0} names stand for fewer machines: {1}", "这 {0} 个名称对应的机器少于 {0} 台：{1}"},
     {"doctor.mend_hosts", "mend the list of hosts, and give each machine a host name of its own", "修正主机清单，并为每台机器设置各自的主机名"},
     {"doctor.listeners", "every pair of {0} hosts exchanged data over ports that the kernel chose", "{0} 台主机两两通过内核选定的端口交换了数据"},
 };
