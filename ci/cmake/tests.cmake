@@ -282,7 +282,7 @@ endforeach()
 set(cb_timeout_labs 1800)
 set(cb_timeout_mpi 900)
 set(cb_timeout_attack 900) # two thousand campaigns, also beside other work
-set(cb_timeout_build 1800) # a module of the release, at the lowest priority; its packages have 600 of these
+set(cb_timeout_release 1800) # a module of the release, at the lowest priority; its packages have 600 of these
 set(cb_slots 4)
 set(cb_timed labs mpi)
 if(TARGET clusterbench)
