@@ -365,6 +365,11 @@ std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts) {
           localhost(facts)};
 }
 
+bool host_fails(const DoctorHost& host) {
+  return std::ranges::find(host.checks, DoctorState::fail, &DoctorCheck::state) !=
+         host.checks.end();
+}
+
 std::string doctor_table(std::span<const DoctorHost> hosts, Lang lang) {
   std::string out;
   for (const DoctorHost& host : hosts) {

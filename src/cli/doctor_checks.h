@@ -25,6 +25,9 @@ struct DoctorHost {
   std::vector<DoctorCheck> checks;
 };
 
+// True if one of its checks fails.
+bool host_fails(const DoctorHost& host);
+
 // Every check, in a fixed order.
 std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts);
 

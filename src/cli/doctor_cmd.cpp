@@ -167,11 +167,7 @@ ExitCode doctor(const DoctorOptions& options) {
   if (options.token.empty())
     std::cout << doctor_table(hosts, options.language == "zh" ? Lang::zh : Lang::en);
   if (!options.json.empty()) write_document(options, dump_json(document_of(hosts)));
-  const bool fails = std::ranges::any_of(hosts, [](const DoctorHost& host) {
-    return std::ranges::find(host.checks, DoctorState::fail, &DoctorCheck::state) !=
-           host.checks.end();
-  });
-  return fails ? ExitCode::not_accepted : ExitCode::ok;
+  return std::ranges::any_of(hosts, host_fails) ? ExitCode::not_accepted : ExitCode::ok;
 }
 
 }  // namespace

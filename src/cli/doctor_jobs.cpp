@@ -118,11 +118,6 @@ DoctorHost host_of(const json& document, const std::string& name) {
   return out;
 }
 
-bool fails(const DoctorHost& host) {
-  return std::ranges::find(host.checks, DoctorState::fail, &DoctorCheck::state) !=
-         host.checks.end();
-}
-
 // A launcher that fails although all is well there is no way to run a campaign. Exit code 1 is a
 // check that failed there.
 DoctorHost answer_of(const std::string& name, const DocumentJob& job, const LaunchedEnd& end) {
@@ -130,7 +125,7 @@ DoctorHost answer_of(const std::string& name, const DocumentJob& job, const Laun
   try {
     if (const std::optional<json> document = job.document_in(end.out)) {
       DoctorHost host = host_of(*document, name);
-      if (end.ok() || (end.code == 1 && fails(host))) return host;
+      if (end.ok() || (end.code == 1 && host_fails(host))) return host;
     }
   } catch (const std::exception& e) {  // another version's document, or another sentence in it
     if (end.ok()) why = Said(e.what());
