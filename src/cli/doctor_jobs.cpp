@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -60,7 +61,8 @@ class DocumentJob {
     std::istringstream in(out);
     for (std::string line; std::getline(in, line);) lines.take(line);
     if (lines.torn() || !lines.newest()) return std::nullopt;
-    return json::parse(*lines.newest());
+    json document = json::parse(*lines.newest(), nullptr, false);
+    return document.is_discarded() ? std::nullopt : std::optional(std::move(document));
   }
 
  private:
@@ -125,7 +127,8 @@ DoctorHost answer_of(const std::string& name, const DocumentJob& job, const Laun
   try {
     if (const std::optional<json> document = job.document_in(end.out)) {
       DoctorHost host = host_of(*document, name);
-      if (end.ok() || (end.code == 1 && host_fails(host))) return host;
+      const bool is_whole = end.ok() || (end.code == 1 && host_fails(host));
+      if (is_whole && !host.checks.empty()) return host;
     }
   } catch (const std::exception& e) {  // another version's document, or another sentence in it
     if (end.ok()) why = Said(e.what());
@@ -150,7 +153,7 @@ DoctorCheck no_listeners(const DocumentJob& job, const Said& why) {
 // One rank on each of the hosts that were asked for.
 DoctorCheck exchange_of(const json& document, size_t asked, const DocumentJob& job) {
   const json& run = document.at("run");
-  const auto names = run.at("hosts").get<std::vector<std::string>>();
+  const auto names = run.at("hosts").get<std::set<std::string>>();
   if (names.size() < asked)
     return {"listeners", DoctorState::fail,
             said("doctor.fewer_hosts", asked, fmt::format("{}", fmt::join(names, ", "))),

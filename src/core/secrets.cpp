@@ -78,13 +78,47 @@ bool ends_with_word(std::string_view text, std::string_view word) {
                             [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
 }
 
-// Of a header of HTTP: what stands before the credentials.
-bool is_scheme_word(std::string_view word) {
-  constexpr std::array<std::string_view, 5> kSchemes{"basic", "bearer", "digest", "negotiate",
-                                                     "token"};
-  return std::ranges::any_of(kSchemes, [&](std::string_view scheme) {
-    return word.size() == scheme.size() && ends_with_word(word, scheme);
-  });
+// Behind "Authorization:" or the like, where credentials stand; npos: nowhere.
+size_t behind_authorization(std::string text) {
+  constexpr std::string_view kLabel = "authorization";
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (size_t at = 0; (at = text.find(kLabel, at)) != std::string::npos;) {
+    at += kLabel.size();
+    const size_t mark = text.find_first_not_of(" \"'", at);
+    if (mark != std::string::npos && (text[mark] == ':' || text[mark] == '=')) return mark + 1;
+  }
+  return std::string::npos;
+}
+
+bool is_joint(std::string_view word) {
+  return !word.empty() && word.find_first_not_of(":=>") == std::string_view::npos;
+}
+
+// Of "NAME:VALUE".
+std::string labelled_without_secret(const std::string& word, const std::string& otherwise) {
+  const size_t colon = word.find(':');
+  if (colon == std::string::npos || colon + 1 == word.size() ||
+      !names_secret(std::string_view(word).substr(0, colon)))
+    return otherwise;
+  return word.substr(0, colon + 1) + std::string(kRedacted);
+}
+
+std::string words_without_secrets(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  std::vector<std::string> out = arguments_without_secrets(words);
+  bool is_named = false, secret_follows = false;  // by the word before
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool joins = is_joint(word);
+    out[i] =
+        secret_follows && !joins ? std::string(kRedacted) : labelled_without_secret(word, out[i]);
+    secret_follows = ends_with_word(bare(word), "bearer") || (joins && is_named) ||
+                     (word.ends_with(':') && names_secret(word));
+    is_named = names_secret(word);
+  }
+  return fmt::format("{}", fmt::join(out, " "));
 }
 
 }  // namespace
@@ -122,23 +156,9 @@ std::vector<std::string> arguments_without_secrets(const std::vector<std::string
 }
 
 std::string text_without_secrets(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(word);
-  std::vector<std::string> out = arguments_without_secrets(words);
-  bool is_named = false, secret_follows = false, scheme_follows = false;  // by the word before
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    const bool joins = word == "=" || word == ":";
-    const bool is_scheme = scheme_follows && is_scheme_word(bare(word));
-    if (!joins && !is_scheme && (secret_follows || scheme_follows)) out[i] = kRedacted;
-    const bool is_label = word.ends_with(':');
-    secret_follows = is_scheme || ends_with_word(bare(word), "bearer") || (joins && is_named) ||
-                     (is_label && names_secret(word));
-    scheme_follows = is_label && ends_with_word(bare(word), "authorization");
-    is_named = names_secret(word);
-  }
-  return fmt::format("{}", fmt::join(out, " "));
+  const size_t end = behind_authorization(text);
+  if (end == std::string::npos) return words_without_secrets(text);
+  return words_without_secrets(text.substr(0, end)) + " " + std::string(kRedacted);
 }
 
 std::vector<std::string> arguments_without_values(const std::vector<std::string>& arguments) {

@@ -22,7 +22,7 @@ std::string setting_or_redacted(std::string_view name, std::string_view value);
 std::vector<std::string> arguments_without_secrets(const std::vector<std::string>& arguments);
 
 // The same for what a program has printed, where a value may also follow "NAME:", "NAME =" or
-// "Bearer". The words are separated by single blanks.
+// "Bearer". All behind "Authorization:" goes. The words are separated by single blanks.
 std::string text_without_secrets(const std::string& text);
 
 // Keeps only the program, its subcommand and the names of options.

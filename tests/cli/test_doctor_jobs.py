@@ -101,9 +101,9 @@ def test_a_name_that_no_campaign_takes_is_not_blamed_on_a_variable(name):
 def test_what_a_launcher_repeats_of_a_secret_is_not_told(tmp_path):
     _, row = mpi_row(env=script(tmp_path, "mpirun", "echo 'no such option: --token=hunter2' >&2; exit 1\n"))
     assert "no such option: --token=[redacted]" in row["seen"] and "hunter2" not in str(row), row
-    words = "echo 'Authorization: Bearer abc.def password: hunter2 export ACCESS_TOKEN = foo and more' >&2; exit 1\n"
+    words = "echo 'password: hunter2 export ACCESS_TOKEN = foo and Authorization: NTLM abc.def and more' >&2; exit 1\n"
     _, row = mpi_row(env=script(tmp_path, "mpirun", words))
-    assert row["seen"].endswith("Authorization: Bearer [redacted] password: [redacted] export ACCESS_TOKEN = [redacted] and more"), row
+    assert row["seen"].endswith("password: [redacted] export ACCESS_TOKEN = [redacted] and Authorization: [redacted]"), row
 
 
 def test_in_an_allocation_of_slurm_the_row_says_that_no_job_was_tried(tmp_path):

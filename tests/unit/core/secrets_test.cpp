@@ -107,12 +107,15 @@ TEST_CASE("in a program's words a secret follows its name, a colon, an equals si
   CHECK(text_without_secrets("a --token x b") == "a --token [redacted] b");
   CHECK(text_without_secrets("password: x b") == "password: [redacted] b");
   CHECK(text_without_secrets("ACCESS_TOKEN = x b : c") == "ACCESS_TOKEN = [redacted] b : c");
-  CHECK(text_without_secrets("Authorization: Basic x b") == "Authorization: Basic [redacted] b");
-  CHECK(text_without_secrets("-H 'Proxy-authorization: basic x' b") ==
-        "-H 'Proxy-authorization: basic [redacted] b");
-  CHECK(text_without_secrets("Authorization: x b") == "Authorization: [redacted] b");
-  CHECK(text_without_secrets("--header=Authorization:Bearer x b") ==
-        "--header=Authorization:Bearer [redacted] b");
+  for (const char* label : {"Authorization:", "-H 'Proxy-authorization:", "Authorization :",
+                            "\"Authorization\" :", "Authorization="}) {
+    CAPTURE(label);
+    for (const char* value : {" Basic x b", " NTLM x", " x", "Bearer x"})
+      CHECK(text_without_secrets(label + std::string(value)) == label + std::string(" [redacted]"));
+  }
+  CHECK(text_without_secrets("password:x \"token\":\"y\" b") ==
+        "password:[redacted] \"token\":[redacted] b");
+  CHECK(text_without_secrets("password := x b") == "password := [redacted] b");
   CHECK(text_without_secrets("authorization failed") == "authorization failed");
   CHECK(text_without_secrets("bearer x b") == "bearer [redacted] b");
   CHECK(text_without_secrets("no token here: size = 5") == "no token here: size = 5");
