@@ -196,8 +196,8 @@ def test_launchers_end_with_doctor(tmp_path, number, trap):
 
 
 def test_a_launcher_that_writes_without_end_fills_no_memory(tmp_path):
-    """It ignores that it is asked to end."""
-    env = script(tmp_path, "mpirun", "trap '' TERM; exec yes no\n")
+    """It ignores that it is asked to end, and is killed after three seconds."""
+    env = script(tmp_path, "mpirun", "trap '' TERM; yes no; exec sleep 60\n")
     process = subprocess.Popen([BINARY, "doctor", "--json", "-"], env=env, stdout=subprocess.PIPE, text=True)
     most = 0
     while process.poll() is None:
